@@ -1,0 +1,26 @@
+# A room is a folder compiled into one static library, `room_<name>`, with one precompiled header
+# for all. DEEP takes the subfolders along.
+set(MUSTER_PCH <algorithm> <chrono> <cstdint> <functional> <map> <memory> <optional> <span> <string>
+    <string_view> <utility> <variant> <vector> <fmt/core.h> <tl/expected.hpp>)
+
+function(muster_room name folder)
+  cmake_parse_arguments(ROOM "DEEP" "" "ROOMS;LINK" ${ARGN})
+  set(glob GLOB)
+  if(ROOM_DEEP)
+    set(glob GLOB_RECURSE)
+  endif()
+  file(${glob} sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*.cpp)
+  list(FILTER sources EXCLUDE REGEX "/cli/main\\.cpp$")
+  if(NOT sources)
+    file(WRITE ${CMAKE_BINARY_DIR}/empty_${name}.cpp "// An empty room.\n")
+    set(sources ${CMAKE_BINARY_DIR}/empty_${name}.cpp)
+  endif()
+  add_library(room_${name} STATIC ${sources})
+  target_include_directories(room_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_BINARY_DIR}/generated)
+  foreach(other ${ROOM_ROOMS})
+    target_link_libraries(room_${name} PUBLIC room_${other})
+  endforeach()
+  target_link_libraries(room_${name} PUBLIC ${ROOM_LINK})
+  target_compile_options(room_${name} PRIVATE -ffunction-sections -fdata-sections)
+  target_precompile_headers(room_${name} PRIVATE ${MUSTER_PCH})
+endfunction()
