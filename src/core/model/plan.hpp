@@ -1,0 +1,44 @@
+/// How an attempt is to be run: ranks, environment, launch lines. The same on every backend.
+#pragma once
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/model/job.hpp"
+
+namespace muster {
+
+/// Byte strings in order, as execve takes them; names are unique.
+using Environment = std::map<std::string, std::string>;
+
+struct RankPlan {
+  int rank = 0;
+  int local_rank = 0;
+  Environment env;  // on top of the plan's
+};
+
+struct NodePlan {
+  int index = 0;
+  Placement placement;
+  std::vector<RankPlan> ranks;
+};
+
+struct Plan {
+  AttemptRef ref;
+  std::int64_t epoch = 0;
+  std::vector<std::string> argv;
+  std::string dir;
+  Environment env;
+  std::vector<NodePlan> nodes;
+  Duration time_limit{0};
+  Duration grace{0};
+  SignalTo signal_to = SignalTo::main;
+  Bytes memory_limit;  // 0: none of its own
+  int umask = 022;
+  int nice = 0;
+  std::map<std::string, std::int64_t> limits;
+  std::vector<std::string> folders;  // made (0700) before anything runs: checkpoint, outputs
+};
+
+}  // namespace muster
