@@ -1,0 +1,134 @@
+#include "edge/logs/tail.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace muster::logs {
+namespace {
+
+constexpr std::size_t kRowsAtOnce = 512;
+constexpr std::size_t kTailBytes = 1U << 20;
+constexpr std::uint32_t kLongestRow = 16U << 20;
+
+template <class T>
+T little_endian(const char* at) {
+  T value = 0;
+  for (std::size_t i = 0; i < sizeof(T); ++i)
+    value |= static_cast<T>(static_cast<unsigned char>(at[i])) << (8 * i);
+  return value;
+}
+
+Result<std::string> read_at(int fd, std::uint64_t offset, std::size_t count) {
+  std::string bytes(count, '\0');
+  std::size_t got = 0;
+  while (got < count) {
+    const auto n = ::pread(fd, bytes.data() + got, count - got, static_cast<off_t>(offset + got));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return fail_errno("cannot read a log", errno);
+    if (n == 0) break;
+    got += static_cast<std::size_t>(n);
+  }
+  bytes.resize(got);
+  return bytes;
+}
+
+}  // namespace
+
+RankTail::RankTail(std::string node_dir, int rank)
+    : base_(fmt::format("{}/rank-{:05}", node_dir, rank)) {}
+
+Result<bool> RankTail::open_index() {
+  if (index_) return true;
+  index_.reset(::open((base_ + ".idx").c_str(), O_RDONLY | O_CLOEXEC));
+  if (index_) return true;
+  if (errno == ENOENT) return false;
+  return fail_errno(fmt::format("cannot open {}.idx", base_), errno);
+}
+
+Result<std::vector<RankTail::Row>> RankTail::rows_at(std::uint64_t position, std::size_t count) {
+  TRY(const auto bytes, read_at(index_.get(), position, count * kIndexRow));
+  std::vector<Row> rows;
+  for (std::size_t at = 0; at + kIndexRow <= bytes.size(); at += kIndexRow) {
+    const char* row = bytes.data() + at;
+    rows.push_back({.offset = little_endian<std::uint64_t>(row),
+                    .length = little_endian<std::uint32_t>(row + 8),
+                    .stream = row[12] == 0 ? Stream::out : Stream::err,
+                    .at = {little_endian<std::int64_t>(row + 16)}});
+    if (rows.back().length > kLongestRow)
+      return fail(Kind::corrupt, fmt::format("{}.idx is damaged at byte {}", base_, position + at));
+  }
+  return rows;
+}
+
+Result<std::string> RankTail::bytes_of(const Row& row) {
+  auto& file = files_[static_cast<int>(row.stream)];
+  if (!file) {
+    const std::string path = base_ + (row.stream == Stream::out ? ".out" : ".err");
+    file.reset(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!file) return fail_errno(fmt::format("cannot open {}", path), errno);
+  }
+  return read_at(file.get(), row.offset, row.length);
+}
+
+Result<std::vector<Piece>> RankTail::read(std::size_t budget) {
+  std::vector<Piece> pieces;
+  drained_ = true;
+  TRY(const bool is_there, open_index());
+  if (!is_there) return pieces;
+  std::size_t taken = 0;
+  for (;;) {
+    TRY(const auto rows, rows_at(position_, kRowsAtOnce));
+    for (const auto& row : rows) {
+      if (taken >= budget) {
+        drained_ = false;
+        return pieces;
+      }
+      TRY(auto bytes, bytes_of(row));
+      bytes.erase(0, std::min<std::size_t>(skip_, bytes.size()));
+      skip_ = 0;
+      position_ += kIndexRow;
+      taken += bytes.size();
+      // Neighbours of one stream go out together: fewer, larger pieces.
+      if (!pieces.empty() && pieces.back().stream == row.stream)
+        pieces.back().bytes += bytes;
+      else
+        pieces.push_back({row.stream, row.at, std::move(bytes)});
+    }
+    if (rows.size() < kRowsAtOnce) return pieces;
+  }
+}
+
+Result<> RankTail::seek_last_lines(std::size_t lines) {
+  TRY(const bool is_there, open_index());
+  if (!is_there) return {};
+  struct stat status{};
+  if (::fstat(index_.get(), &status) != 0)
+    return fail_errno(fmt::format("cannot stat {}.idx", base_), errno);
+  std::uint64_t row_at = static_cast<std::uint64_t>(status.st_size) / kIndexRow * kIndexRow;
+  std::size_t seen_bytes = 0, seen_lines = 0;
+  bool is_last = true;
+  while (row_at > 0 && seen_bytes < kTailBytes) {
+    row_at -= kIndexRow;
+    TRY(const auto rows, rows_at(row_at, 1));
+    if (rows.empty()) break;
+    TRY(const auto bytes, bytes_of(rows.front()));
+    seen_bytes += bytes.size();
+    for (std::size_t i = bytes.size(); i-- > 0;) {
+      const bool is_line_end = bytes[i] == '\n' && !is_last;
+      is_last = false;
+      if (!is_line_end || ++seen_lines < lines) continue;
+      position_ = row_at;
+      skip_ = static_cast<std::uint32_t>(i + 1);
+      return {};
+    }
+  }
+  position_ = row_at;
+  return {};
+}
+
+}  // namespace muster::logs
