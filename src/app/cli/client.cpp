@@ -1,0 +1,158 @@
+#include "app/cli/client.hpp"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <ctime>
+
+#include "app/cli/files.hpp"
+#include "app/cli/log_frames.hpp"
+#include "app/cli/output.hpp"
+#include "app/cli/submit_flags.hpp"
+#include "app/server/intake.hpp"
+#include "base/hash.hpp"
+#include "base/text.hpp"
+#include "core/model/cause.hpp"
+#include "core/model/json.hpp"
+#include "edge/fs/files.hpp"
+#include "edge/node/probe.hpp"
+
+namespace muster {
+namespace {
+
+constexpr int kTries = 10;
+
+void rest(int tries) {
+  const timespec pause{0, 20'000'000L * (tries + 1)};
+  ::nanosleep(&pause, nullptr);
+}
+
+bool may_retry(const Error& error, int tries) {
+  return error.kind == Kind::unavailable && tries + 1 < kTries;
+}
+
+std::string_view text_at(const json::object& object, std::string_view name) {
+  const auto* value = field(object, name);
+  return value != nullptr && value->is_string() ? std::string_view(value->get_string())
+                                                : std::string_view();
+}
+
+std::int64_t number_at(const json::object& object, std::string_view name) {
+  const auto* value = field(object, name);
+  return value != nullptr && value->is_int64() ? value->get_int64() : 0;
+}
+
+/// Ended by the platform or a cancel, not by itself.
+bool is_outside_end(Cause cause) {
+  const auto cls = row_of(cause).cause_class;
+  return cls == CauseClass::infrastructure || cause == Cause::cancelled ||
+         cause == Cause::time_limit || cause == Cause::exec_failed;
+}
+
+}  // namespace
+
+Result<spec::ResolvedJob> resolve_here(Context& context, const spec::SubmitOptions& options) {
+  TRY(const auto config, load_config(context));
+  for (const auto& warning : config.warnings) warn(context, warning);
+  TRY(const auto profile,
+      spec::profile_of(config, options.cluster ? *options.cluster : spec::chosen_profile(config)));
+  TRY(const auto machine, node::probe_machine());
+  const auto nodes = node::machine_nodes(machine, profile);
+  TRY(auto job, spec::resolve(options, profile, nodes, submitter_of(context)));
+  if (!fs::exists(job.spec.dir))
+    return fail(Kind::not_found, fmt::format("there is no folder {}", printable(job.spec.dir)),
+                "the job runs there: make it, or choose another with --dir");
+  if (job.spec.key.empty()) job.spec.key = to_hex(random_bytes(16));
+  for (const auto& warning : job.warnings) warn(context, warning);
+  return job;
+}
+
+Result<std::string> call_again(Context& context, const Call& call) {
+  for (int tries = 0;; ++tries) {
+    auto api = context.api();
+    auto body = api ? (*api)->call(call) : Result<std::string>(tl::unexpected(api.error()));
+    if (body || !may_retry(body.error(), tries)) return body;
+    rest(tries);
+  }
+}
+
+Result<Accepted> submit(Context& context, const spec::ResolvedJob& job) {
+  TRY(const auto body,
+      call_again(context, {.route = "jobs.submit", .body = server::submission_json(job, true)}));
+  TRY(const auto parsed, parse_json(body));
+  const auto& object = parsed.as_object();
+  Accepted accepted{.id = std::string(text_at(object, "id"))};
+  if (const auto* existed = field(object, "existed"))
+    accepted.existed = existed->is_bool() && existed->get_bool();
+  if (const auto* warnings = field(object, "warnings"); warnings != nullptr && warnings->is_array())
+    for (const auto& warning : warnings->get_array())
+      accepted.warnings.push_back(fmt::format("{} ({})", text_at(warning.as_object(), "text"),
+                                              text_at(warning.as_object(), "fix")));
+  return accepted;
+}
+
+Result<std::string> await_end(Context& context, const std::string& id, double timeout_s) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration<double>(timeout_s);
+  for (int tries = 0;; ++tries) {
+    TRY(auto document, call_again(context, {.route = "jobs.get", .id = id}));
+    TRY(const auto parsed, parse_json(document));
+    const auto state = named<JobState>(text_at(parsed.as_object(), "state"));
+    if (state && is_final(*state)) return document;
+    if (timeout_s > 0 && std::chrono::steady_clock::now() > deadline)
+      return fail(Kind::exhausted, fmt::format("job {} has not ended in time", id));
+    auto api = context.api();
+    if (!api) continue;
+    // The stream ends with the job; heartbeats let a time-out be noticed.
+    const auto streamed = (*api)->stream(
+        {.route = "jobs.events", .id = id, .query = {{"follow", "1"}}}, [&](std::string_view) {
+          return timeout_s <= 0 || std::chrono::steady_clock::now() < deadline;
+        });
+    if (!streamed && !may_retry(streamed.error(), tries)) return tl::unexpected(streamed.error());
+  }
+}
+
+int exit_code_of(std::string_view job_json) {
+  const auto parsed = parse_json(job_json);
+  if (!parsed || !parsed->is_object()) return row_of(Kind::internal).exit_code;
+  const auto& job = parsed->get_object();
+  const auto cause = named<Cause>(text_at(job, "cause")).value_or(Cause::none);
+  if (cause == Cause::exec_failed) return static_cast<int>(number_at(job, "exit_code"));
+  if (is_outside_end(cause)) return 125;
+  const auto signal = number_at(job, "signal");
+  return signal != 0 ? 128 + static_cast<int>(signal)
+                     : static_cast<int>(number_at(job, "exit_code"));
+}
+
+Result<> follow_output(Context& context, const std::string& id, int ranks) {
+  OutputCopy copy(context);
+  copy.set_ranks(ranks);
+  for (int tries = 0;; ++tries) {
+    auto api = context.api();
+    if (!api && !may_retry(api.error(), tries)) return tl::unexpected(api.error());
+    if (!api) continue;
+    LogFrames frames;
+    Result<> broken;
+    const auto streamed = (*api)->stream(
+        {.route = "jobs.logs",
+         .id = id,
+         .query = {{"follow", "1"}, {"framed", "1"}, {"rank", "all"}, {"attempt", "all"}}},
+        [&](std::string_view chunk) {
+          tries = 0;
+          broken = frames.feed(chunk, [&](const LogFrame& frame) { copy.take(frame); });
+          return broken.has_value();
+        });
+    if (!broken) return broken;
+    copy.rewind();  // a new stream begins at the beginning: what was copied is left out
+    if (streamed) {
+      TRY(const auto document, call_again(context, {.route = "jobs.get", .id = id}));
+      TRY(const auto parsed, parse_json(document));
+      const auto state = named<JobState>(text_at(parsed.as_object(), "state"));
+      if (state && is_final(*state)) return {};
+      continue;
+    }
+    if (!may_retry(streamed.error(), tries)) return streamed;
+    rest(tries);
+  }
+}
+
+}  // namespace muster

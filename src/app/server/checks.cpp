@@ -1,0 +1,70 @@
+#include "app/server/checks.hpp"
+
+#include <sys/statvfs.h>
+
+#include "base/text.hpp"
+#include "edge/fs/files.hpp"
+
+namespace muster::server {
+namespace {
+
+Check containment(const Office& office) {
+  const bool is_full = office.about.tier != "none";
+  return {"containment", is_full ? "ok" : "warn",
+          is_full ? fmt::format("{}: whole trees are killed, memory is counted and limited",
+                                office.about.tier)
+                  : "no writable cgroup: trees are killed by descent and by mark; memory is not "
+                    "limited, out-of-memory ends are not told apart",
+          is_full ? "" : "run as root, or in a session with delegated cgroups"};
+}
+
+Check disk(const Office& office) {
+  struct statvfs fs{};
+  if (::statvfs(office.about.home.c_str(), &fs) != 0)
+    return {"disk", "warn", fmt::format("cannot look at {}", office.about.home), ""};
+  const Bytes free{static_cast<std::int64_t>(fs.f_bavail) * static_cast<std::int64_t>(fs.f_frsize)};
+  const bool is_low = free.count < (std::int64_t{1} << 30);
+  return {"disk", is_low ? "warn" : "ok",
+          fmt::format("{} free for {}", to_text(free), office.about.home),
+          is_low ? "free some space: jobs are refused when there is none" : ""};
+}
+
+/// The last complaints of the server's own log.
+Check own_log(const Office& office) {
+  const std::string path = office.about.home + "/server.log";
+  const auto text = fs::read_file(path);
+  if (!text) return {"server log", "warn", to_line(text.error()), ""};
+  std::vector<std::string> complaints;
+  for (const auto line : split(*text, '\n'))
+    if (line.find(" error ") != std::string_view::npos ||
+        line.find(" warn ") != std::string_view::npos)
+      complaints.emplace_back(printable(line));
+  if (complaints.empty())
+    return {"server log", "ok", fmt::format("nothing to complain about in {}", path), ""};
+  return {"server log", "warn",
+          fmt::format("{} complaints, the last: {}", complaints.size(), complaints.back()),
+          fmt::format("read {}", path)};
+}
+
+}  // namespace
+
+std::vector<Check> server_checks(const Office& office) {
+  const auto picture = office.driver.picture();
+  std::vector<Check> checks;
+  checks.push_back(
+      {"server", "ok",
+       fmt::format("pid {}, {} since {}, {} jobs not final", ::getpid(), office.about.version,
+                   to_rfc3339(office.about.started), picture->live_jobs),
+       ""});
+  checks.push_back(containment(office));
+  const bool has_nodes = !picture->view.nodes.empty();
+  checks.push_back({"nodes", has_nodes ? "ok" : "fail",
+                    fmt::format("{} node{}", picture->view.nodes.size(),
+                                picture->view.nodes.size() == 1 ? "" : "s"),
+                    has_nodes ? "" : "check the profile: muster config explain nodes"});
+  checks.push_back(disk(office));
+  checks.push_back(own_log(office));
+  return checks;
+}
+
+}  // namespace muster::server

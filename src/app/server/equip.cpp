@@ -1,0 +1,53 @@
+#include "app/server/equip.hpp"
+
+#include <sys/stat.h>
+
+#include "core/plan/plan.hpp"
+#include "edge/fs/files.hpp"
+
+namespace muster::server {
+namespace {
+
+bool is_complete(std::string_view name) {
+  return !name.starts_with('.') && !name.ends_with(".tmp") && !name.ends_with(".partial");
+}
+
+}  // namespace
+
+std::string newest_checkpoint(const std::string& dir) {
+  std::string newest;
+  timespec best{};
+  for (const auto& name : fs::entries(dir)) {
+    struct stat status{};
+    const std::string path = dir + "/" + name;
+    if (!is_complete(name) || ::stat(path.c_str(), &status) != 0) continue;
+    const auto& at = status.st_mtim;
+    const bool is_newer = newest.empty() || at.tv_sec > best.tv_sec ||
+                          (at.tv_sec == best.tv_sec && at.tv_nsec >= best.tv_nsec);
+    if (!is_newer) continue;
+    newest = path;
+    best = at;
+  }
+  return newest;
+}
+
+driver::Equip make_equip(Store& store, const EnvStore& envs, Places places) {
+  return [&store, &envs,
+          places = std::move(places)](const Launch& launch) -> Result<std::shared_ptr<const Plan>> {
+    TRY(const auto spec, store.spec(launch.ref.seq));
+    plan::Surroundings around{
+        .home_id = places.home_id,
+        .master_addr = "127.0.0.1",
+        .job_dir = fmt::format("{}/jobs/{}", places.home, launch.ref.job.str()),
+        .tools_dir = places.tools_dir};
+    TRY(around.env, envs.get(spec.env_id));
+    if (launch.ref.attempt > 1) {
+      around.resume_from = newest_checkpoint(around.job_dir + "/checkpoint");
+      TRY(const auto job, store.job(launch.ref.seq));
+      if (job) around.previous = job->cause;
+    }
+    return std::make_shared<const Plan>(plan::make_plan(spec, launch, launch.ref.attempt, around));
+  };
+}
+
+}  // namespace muster::server

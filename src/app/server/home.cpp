@@ -1,0 +1,87 @@
+#include "app/server/home.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/text.hpp"
+#include "base/time.hpp"
+#include "edge/fs/files.hpp"
+
+namespace muster::server {
+namespace {
+
+std::string holder_text(int fd) {
+  char text[512];
+  const auto n = ::pread(fd, text, sizeof text, 0);
+  return n > 0 ? printable(trimmed({text, static_cast<std::size_t>(n)})) : "an unknown process";
+}
+
+Result<> copy_program(const std::string& to) {
+  // A hard link keeps the very file alive; another file system needs a copy.
+  if (::linkat(AT_FDCWD, "/proc/self/exe", AT_FDCWD, to.c_str(), AT_SYMLINK_FOLLOW) == 0 ||
+      errno == EEXIST)
+    return {};
+  TRY(const auto bytes, fs::read_file("/proc/self/exe", 1U << 30));
+  return fs::write_whole(to, bytes, 0700);
+}
+
+Result<> link_tool(const std::string& to, const std::string& name) {
+  if (::symlink(to.c_str(), name.c_str()) == 0) return {};
+  if (errno != EEXIST) return fail_errno(fmt::format("cannot link {}", name), errno);
+  const std::string temp = name + ".new";
+  ::unlink(temp.c_str());
+  if (::symlink(to.c_str(), temp.c_str()) != 0 || ::rename(temp.c_str(), name.c_str()) != 0)
+    return fail_errno(fmt::format("cannot link {}", name), errno);
+  return {};
+}
+
+}  // namespace
+
+Result<> prepare_home(const std::string& home) {
+  TRY_VOID(fs::make_dirs(home));
+  struct stat status{};
+  if (::stat(home.c_str(), &status) != 0)
+    return fail_errno(fmt::format("cannot look at {}", home), errno);
+  if (!S_ISDIR(status.st_mode))
+    return fail(Kind::usage, fmt::format("{} is not a directory", home),
+                "set MUSTER_HOME to a directory of yours");
+  if (status.st_uid != ::geteuid())
+    return fail(Kind::denied,
+                fmt::format("{} belongs to another user (uid {})", home, status.st_uid),
+                "set MUSTER_HOME to a directory of yours");
+  if ((status.st_mode & 077) != 0 && ::chmod(home.c_str(), 0700) != 0)
+    return fail_errno(fmt::format("cannot close {} to others", home), errno);
+  return {};
+}
+
+Result<UniqueFd> lock_home(const std::string& home) {
+  const std::string path = home + "/server.lock";
+  UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!fd) return fail_errno(fmt::format("cannot open {}", path), errno);
+  if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0)
+    return fail(Kind::conflict,
+                fmt::format("another server holds {}: {}", home, holder_text(fd.get())),
+                "use it, or stop it first: muster serve --stop");
+  const auto text =
+      fmt::format("pid {} since {}\n", ::getpid(), to_rfc3339(WallTime{fs::walltime_us()}));
+  if (::ftruncate(fd.get(), 0) != 0 || ::pwrite(fd.get(), text.data(), text.size(), 0) < 0)
+    return fail_errno(fmt::format("cannot write {}", path), errno);
+  TRY_VOID(fs::write_whole(home + "/server.pid", fmt::format("{}\n", ::getpid())));
+  return fd;
+}
+
+Result<Tools> install_tools(const std::string& home, const std::string& build_id) {
+  Tools tools{
+      .binary = fmt::format("{}/bin/muster-{}", home, build_id.empty() ? "unknown" : build_id),
+      .dir = home + "/bin/tools"};
+  TRY_VOID(fs::make_dirs(tools.dir));
+  if (!fs::exists(tools.binary)) TRY_VOID(copy_program(tools.binary));
+  TRY_VOID(link_tool(tools.binary, tools.dir + "/get_cores"));
+  return tools;
+}
+
+}  // namespace muster::server

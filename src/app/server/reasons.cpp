@@ -1,0 +1,57 @@
+#include "app/server/reasons.hpp"
+
+#include <algorithm>
+
+#include "core/sched/why.hpp"
+
+namespace muster::server {
+namespace {
+
+/// A job that is on its way has one reason, too: what it is waiting for.
+std::vector<Reason> on_the_way(const Job& job) {
+  switch (job.state) {
+    case JobState::starting:
+      return {{.code = "starting",
+               .text = "its processes are being started",
+               .fix = "nothing: it runs in a moment"}};
+    case JobState::stopping:
+      return {{.code = "stopping",
+               .text = fmt::format("asked to stop{}; killed when its grace is over",
+                                   job.cancelled_by.empty() ? "" : " by " + job.cancelled_by),
+               .fix = "nothing: it ends by itself"}};
+    default: return {};
+  }
+}
+
+}  // namespace
+
+Result<QueuePlaces> queue_places(Records& records, const std::vector<JobRow>& rows) {
+  QueuePlaces places;
+  const bool any = std::any_of(rows.begin(), rows.end(),
+                               [](const auto& row) { return row.job.state == JobState::queued; });
+  if (!any) return places;
+  TRY(const auto queue, records.queue());
+  for (std::size_t i = 0; i < queue.size(); ++i) places[queue[i]] = static_cast<std::int64_t>(i);
+  return places;
+}
+
+std::vector<Reason> reasons_of(const driver::Picture& picture, Now now, const Job& job,
+                               const QueuePlaces& places) {
+  if (job.state != JobState::queued) return on_the_way(job);
+  const auto place = places.find(job.seq);
+  return sched::why_waiting({.view = picture.view,
+                             .holders = picture.holders,
+                             .job = job,
+                             .ahead = place == places.end() ? 0 : place->second,
+                             .now = now});
+}
+
+Result<std::vector<Reason>> reasons_for(Office& office, Records& records, const Job& job) {
+  QueuePlaces places;
+  if (job.state == JobState::queued) {
+    TRY(places[job.seq], records.queued_ahead(job.priority, job.seq));
+  }
+  return reasons_of(*office.driver.picture(), office.clock.now(), job, places);
+}
+
+}  // namespace muster::server

@@ -1,0 +1,20 @@
+/// Why jobs wait, from the store and the published picture: never asks the driver's thread.
+#pragma once
+#include <unordered_map>
+#include <vector>
+
+#include "app/server/office.hpp"
+#include "core/model/reason.hpp"
+
+namespace muster::server {
+
+/// For each queued job, how many come before it.
+using QueuePlaces = std::unordered_map<JobSeq, std::int64_t>;
+
+/// Only looked up when a row is queued.
+Result<QueuePlaces> queue_places(Records& records, const std::vector<JobRow>& rows);
+std::vector<Reason> reasons_of(const driver::Picture& picture, Now now, const Job& job,
+                               const QueuePlaces& places);
+Result<std::vector<Reason>> reasons_for(Office& office, Records& records, const Job& job);
+
+}  // namespace muster::server

@@ -1,0 +1,237 @@
+#include "app/server/serve.hpp"
+
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <thread>
+
+#include "app/cli/build.hpp"
+#include "app/driver/real_clock.hpp"
+#include "app/server/env_keeper.hpp"
+#include "app/server/equip.hpp"
+#include "app/server/file_log.hpp"
+#include "app/server/followers.hpp"
+#include "app/server/home.hpp"
+#include "app/server/machine_config.hpp"
+#include "app/server/routes.hpp"
+#include "edge/backends/kind.hpp"
+#include "edge/fs/files.hpp"
+#include "edge/process/local_backend.hpp"
+#include "edge/sqlite/store.hpp"
+
+namespace muster::server {
+namespace {
+
+constexpr Duration kTick = std::chrono::seconds(2);
+
+Result<std::unique_ptr<Backend>> open_local(const BackendDeps& deps) {
+  for (const auto& kind : all_backends())
+    if (kind.name == "local") return kind.open(deps);
+  return fail(Kind::internal, "the local backend is missing from this build");
+}
+
+std::string tier_of(const Backend& backend) {
+  const auto* local = dynamic_cast<const LocalBackend*>(&backend);
+  return local == nullptr ? "none" : std::string(local->tier());
+}
+
+/// As many descriptors as the system lets us have, no core dumps with secrets in them.
+void set_limits() {
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) == 0) {
+    files.rlim_cur = files.rlim_max;
+    ::setrlimit(RLIMIT_NOFILE, &files);
+  }
+  const rlimit none{0, 0};
+  ::setrlimit(RLIMIT_CORE, &none);
+}
+
+/// Waits for TERM or INT in a thread of its own.
+class SignalWatch {
+ public:
+  explicit SignalWatch(std::function<void(int)> on_signal) {
+    thread_ = std::thread([this, on_signal = std::move(on_signal)] {
+      sigset_t set;
+      ::sigemptyset(&set);
+      for (const int number : {SIGTERM, SIGINT, SIGUSR1}) ::sigaddset(&set, number);
+      int number = 0;
+      while (::sigwait(&set, &number) == 0 && number != SIGUSR1) on_signal(number);
+    });
+  }
+  ~SignalWatch() {
+    ::pthread_kill(thread_.native_handle(), SIGUSR1);
+    thread_.join();
+  }
+
+ private:
+  std::thread thread_;
+};
+
+}  // namespace
+
+/// Everything a server is made of, in the order it must be taken down in reverse.
+class Household {
+ public:
+  explicit Household(ServeOptions options)
+      : options_(std::move(options)),
+        log_(options_.home + "/server.log", options_.verbose ? Level::debug : Level::info),
+        envs_(options_.home + "/env") {}
+
+  Result<> open();
+  void run();
+  ~Household();
+
+ private:
+  Result<> open_store_and_clock();
+  Result<> open_machine();
+  Result<> open_threads();
+  Result<> listen();
+  void tick();
+
+  ServeOptions options_;
+  FileLog log_;
+  EnvStore envs_;
+  Build build_ = this_build();
+  Tools tools_;
+  std::unique_ptr<SqliteStore> store_;
+  std::string home_id_;
+  std::unique_ptr<driver::RealClock> clock_;
+  MachineView machine_;
+  std::unique_ptr<Backend> backend_;
+  std::unique_ptr<http::Server> http_;
+  EnvKeeper keeper_;
+  std::unique_ptr<driver::RealDriver> driver_;
+  std::unique_ptr<Readers> readers_;
+  std::unique_ptr<WorkPool> intake_;
+  std::unique_ptr<Office> office_;
+  std::unique_ptr<Followers> followers_;
+};
+
+Result<> Household::open() {
+  TRY(tools_, install_tools(options_.home, build_.build_id));
+  TRY_VOID(open_store_and_clock());
+  TRY_VOID(open_machine());
+  TRY_VOID(open_threads());
+  return listen();
+}
+
+Result<> Household::open_store_and_clock() {
+  TRY(store_, open_store(options_.home + "/store.db", log_));
+  TRY(const auto boot, fs::boot_id());
+  store_->set_boot_id(boot);
+  TRY(const auto mark, store_->clock_mark());
+  TRY(home_id_, store_->home_id());
+  clock_ = std::make_unique<driver::RealClock>(
+      driver::ClockBase{mark.run, mark.wall, mark.boot_id, mark.boottime_us}, boot);
+  return {};
+}
+
+Result<> Household::open_machine() {
+  TRY(machine_, MachineConfig(options_.config_file).read());
+  TRY(backend_, open_local({.home = options_.home,
+                            .home_id = home_id_,
+                            .binary = tools_.binary,
+                            .build_id = build_.build_id,
+                            .nodes = machine_.nodes,
+                            .log = log_}));
+  return {};
+}
+
+Result<> Household::open_threads() {
+  const Places places{.home = options_.home, .home_id = home_id_, .tools_dir = tools_.dir};
+  driver_ = std::make_unique<driver::RealDriver>(
+      driver::DriverDeps{.store = *store_,
+                         .backend = *backend_,
+                         .log = log_,
+                         .equip = make_equip(*store_, envs_, places)},
+      *clock_, [this](const driver::Turn& turn) {
+        keeper_.note(turn.changed);
+        if (!turn.changed.empty()) followers_->wake();
+      });
+  backend_->on_change([this](std::vector<AttemptRef> refs) { driver_->hint(std::move(refs)); });
+  readers_ = std::make_unique<Readers>(options_.home + "/store.db", 2);
+  intake_ = std::make_unique<WorkPool>("intake", 1);
+  office_ = std::unique_ptr<Office>(
+      new Office{.about = {.home = options_.home,
+                           .home_id = home_id_,
+                           .version = build_.version,
+                           .build_id = build_.build_id,
+                           .tier = tier_of(*backend_),
+                           .started = {fs::walltime_us()},
+                           .is_automatic = options_.is_automatic},
+                 .log = log_,
+                 .clock = *clock_,
+                 .driver = *driver_,
+                 .readers = *readers_,
+                 .intake = *intake_,
+                 .envs = envs_,
+                 .defaults = [this] { return Defaults{machine_.profile, machine_.nodes}; }});
+  keeper_.attach(*readers_, envs_);
+  followers_ = std::make_unique<Followers>(*office_);
+  office_->followers = followers_.get();
+  return {};
+}
+
+Result<> Household::listen() {
+  TRY(http_,
+      http::Server::listen({.socket_path = options_.home + "/socket"}, make_router(*office_)));
+  office_->http = http_.get();
+  driver_->start();
+  return {};
+}
+
+/// Exits when idle and empty; keeps followers alive; forgets environments nobody needs.
+void Household::tick() {
+  followers_->heartbeat();
+  keeper_.sweep();
+  const bool is_empty = driver_->picture()->live_jobs == 0 && followers_->count() == 0;
+  const auto quiet = std::chrono::steady_clock::now() - http_->last_activity();
+  if (options_.is_automatic && is_empty && quiet > options_.idle) {
+    log_.info("idle and empty: stopping");
+    return http_->stop();
+  }
+  http_->after(std::min(kTick, options_.idle), [this] { tick(); });
+}
+
+void Household::run() {
+  const SignalWatch signals([this](int) { http_->stop(); });
+  tick();
+  log_.info("serving", {{"pid", ::getpid()},
+                        {"home", options_.home},
+                        {"version", build_.version},
+                        {"build", build_.build_id},
+                        {"tier", office_->about.tier}});
+  if (options_.ready_fd >= 0) {
+    (void)!::write(options_.ready_fd, "ok\n", 3);
+    ::close(options_.ready_fd);
+  }
+  http_->run();
+  log_.info("stopping");
+}
+
+/// Down, in order: nobody asks any more, the last turn ends, running jobs go on without us.
+Household::~Household() {
+  intake_.reset();
+  readers_.reset();
+  if (driver_) driver_->stop();
+  backend_.reset();  // its watcher gives hints to the driver until here
+  if (store_) (void)store_->checkpoint_if_idle();
+}
+
+Result<> serve(const ServeOptions& options) {
+  ::umask(077);
+  set_limits();
+  TRY_VOID(prepare_home(options.home));
+  TRY(const auto lock, lock_home(options.home));
+  {
+    Household household(options);
+    TRY_VOID(household.open());
+    household.run();
+  }
+  (void)fs::remove_file(options.home + "/server.pid");
+  return {};
+}
+
+}  // namespace muster::server

@@ -1,0 +1,90 @@
+#include "app/server/serve.hpp"
+
+#include <unistd.h>
+
+#include <csignal>
+
+#include "app/api/error_json.hpp"
+#include "app/api/start.hpp"
+#include "app/cli/output.hpp"
+#include "app/cli/verb.hpp"
+#include "base/units.hpp"
+#include "core/model/json.hpp"
+
+namespace muster {
+namespace {
+
+/// The server's threads inherit this: signals go to the one thread that waits for them.
+void block_signals() {
+  sigset_t set;
+  ::sigemptyset(&set);
+  for (const int number : {SIGTERM, SIGINT, SIGUSR1, SIGHUP}) ::sigaddset(&set, number);
+  ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  ::signal(SIGPIPE, SIG_IGN);
+}
+
+Result<int> stop(Context& context) {
+  auto api = api::connect_only(context.paths.state);
+  if (!api && api.error().kind == Kind::unavailable) {
+    say(context, "no server is running");
+    return 0;
+  }
+  TRY(const auto connected, std::move(api));
+  TRY(const auto answer, connected->call({.route = "server.stop"}));
+  // It is gone when nobody answers any more.
+  while (api::connect_only(context.paths.state)) ::usleep(5000);
+  say(context, "the server has stopped; running jobs go on");
+  return 0;
+}
+
+Result<int> run(Context& context, const Parsed& parsed) {
+  if (parsed.has("stop")) return stop(context);
+  server::ServeOptions options{.home = context.paths.state,
+                               .config_file = context.paths.config_file,
+                               .is_automatic = parsed.has("background"),
+                               .verbose = context.globals.verbose};
+  if (const auto idle = parsed.value("idle")) {
+    TRY(options.idle, parse_duration(*idle));
+  }
+  if (const auto fd = parsed.value("ready-fd")) {
+    TRY(const auto number, parse_whole(*fd, 0, 1023));
+    options.ready_fd = static_cast<int>(number);
+  }
+  block_signals();
+  if (!options.is_automatic)
+    say(context,
+        fmt::format("serving {}; stop it with Ctrl-C or muster serve --stop", context.paths.state));
+  const auto served = server::serve(options);
+  if (!served && options.ready_fd >= 0) {
+    const auto text = api::error_to_json(served.error()) + "\n";
+    (void)!::write(options.ready_fd, text.data(), text.size());
+  }
+  TRY_VOID(served);
+  return 0;
+}
+
+}  // namespace
+
+Verb verb_serve() {
+  return {.name = "serve",
+          .aliases = {},
+          .group = "About muster",
+          .summary = "Run the server in the foreground, or stop it",
+          .usage = "serve [--stop]",
+          .operands = Operands::none,
+          .options = {{.name = "stop", .text = "stop this home's server; running jobs go on"},
+                      {.name = "background",
+                       .text = "exit when idle and empty",
+                       .group = "Used by muster itself"},
+                      {.name = "idle",
+                       .value = "TIME",
+                       .text = "how long that is (10m)",
+                       .group = "Used by muster itself"},
+                      {.name = "ready-fd",
+                       .value = "N",
+                       .text = "say there when it serves",
+                       .group = "Used by muster itself"}},
+          .run = run};
+}
+
+}  // namespace muster
