@@ -28,19 +28,36 @@ std::string tab_separated(const Table& table) {
   return out;
 }
 
+constexpr std::size_t kGap = 2;
+constexpr std::size_t kLeast = 8;
+
+/// Flexible columns share what the others leave: the narrow ones get all they need, the wide ones
+/// equal parts of the rest.
+void share(std::vector<std::size_t>& widths, std::vector<std::size_t> flexible, std::size_t room) {
+  std::sort(flexible.begin(), flexible.end(),
+            [&](std::size_t a, std::size_t b) { return widths[a] < widths[b]; });
+  for (std::size_t i = 0; i < flexible.size(); ++i) {
+    const std::size_t part = std::max(room / (flexible.size() - i), kLeast);
+    auto& width = widths[flexible[i]];
+    width = std::min(width, part);
+    room -= std::min(room, width);
+  }
+}
+
 std::vector<std::size_t> widths_of(const Table& table, const std::vector<std::size_t>& shown,
                                    std::size_t limit) {
-  std::vector<std::size_t> widths;
-  std::size_t fixed = 0;
+  std::vector<std::size_t> widths, flexible;
+  std::size_t fixed = shown.empty() ? 0 : kGap * (shown.size() - 1);
   for (const std::size_t c : shown) {
     std::size_t width = columns_of(table.columns[c].title);
     for (const auto& row : table.rows) width = std::max(width, columns_of(row[c]));
+    if (table.columns[c].is_flexible)
+      flexible.push_back(widths.size());
+    else
+      fixed += width;
     widths.push_back(width);
-    if (!table.columns[c].is_flexible) fixed += width + 2;
   }
-  for (std::size_t i = 0; i < shown.size(); ++i)
-    if (limit != 0 && table.columns[shown[i]].is_flexible)
-      widths[i] = std::min(widths[i], limit > fixed + 8 ? limit - fixed : 8);
+  if (limit != 0) share(widths, flexible, limit > fixed ? limit - fixed : 0);
   return widths;
 }
 

@@ -275,7 +275,7 @@ class Server(World):
                              (b"DELETE /v1/jobs HTTP/1.1\r\nHost: x\r\n\r\n", b"405"),
                              (b"POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n{\"com", b"400"),
                              (b"POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n[]", b"400"),
-                             (b"GET /v1/jobs/..%2f..%2fetc HTTP/1.1\r\nHost: x\r\n\r\n", b"4")):
+                             (b"GET /v1/jobs/..%2f..%2fetc HTTP/1.1\r\nHost: x\r\n\r\n", b"404")):
             peer = socket.socket(socket.AF_UNIX)
             peer.settimeout(20)
             peer.connect(path)

@@ -15,7 +15,7 @@ constexpr std::string_view kLines = "application/x-ndjson";
 constexpr std::string_view kBytes = "application/octet-stream";
 constexpr std::string_view kEvents = "text/event-stream";
 constexpr std::string_view kId = "{id}";
-constexpr std::size_t kLongestId = 128;
+constexpr std::size_t kLongestReference = 255;
 
 constexpr std::array kRoutes{
     Route{"jobs.submit", "POST", "/v1/jobs", Access::write, kJson, kJson,
@@ -48,11 +48,6 @@ constexpr std::array kRoutes{
           "Stop the server; running jobs are not disturbed"},
 };
 
-bool is_id_char(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-         c == '-' || c == '.';
-}
-
 /// The part of the path that stands for "{id}" (empty without one); nothing: the pattern differs.
 std::optional<std::string_view> captured(std::string_view pattern, std::string_view path) {
   const auto hole = pattern.find(kId);
@@ -74,9 +69,9 @@ bool serves(const Route& route, std::string_view method) {
 Miss bad_id(std::string_view id) {
   return {400,
           Error{.kind = Kind::usage,
-                .what = fmt::format("\"{}\" is not an id", printable(id)),
+                .what = fmt::format("\"{}\" cannot name a job", printable(id.substr(0, 200))),
                 .where = {},
-                .why = "ids are letters, digits, \"_\", \"-\" and \".\"",
+                .why = "a job is named by 1 to 255 bytes of its id or its name",
                 .fix = {"list them: muster query"}},
           {}};
 }
@@ -140,11 +135,8 @@ const Route* route_named(std::string_view name) {
   return nullptr;
 }
 
-bool is_safe_id(std::string_view id) {
-  if (id.empty() || id.size() > kLongestId || id[0] == '.' || id[0] == '-') return false;
-  for (const char c : id)
-    if (!is_id_char(c)) return false;
-  return true;
+bool is_reference(std::string_view text) {
+  return !text.empty() && text.size() <= kLongestReference && text.find('\0') == text.npos;
 }
 
 tl::expected<Match, Miss> match(std::string_view method, std::string_view path) {
@@ -158,7 +150,7 @@ tl::expected<Match, Miss> match(std::string_view method, std::string_view path) 
     }
     if (raw->empty()) return Match{&route, {}};
     auto id = http::percent_decoded(*raw);
-    if (!id || !is_safe_id(*id)) return tl::unexpected(bad_id(*raw));
+    if (!id || !is_reference(*id)) return tl::unexpected(bad_id(*raw));
     return Match{&route, std::move(*id)};
   }
   if (!allow.empty()) return tl::unexpected(not_allowed(method, path, allow));
@@ -174,8 +166,8 @@ Result<std::string> path_for(std::string_view route, std::string_view id) {
     if (id.empty()) return path;
     return fail(Kind::usage, fmt::format("the route {} takes no id", route));
   }
-  if (!is_safe_id(id)) return tl::unexpected(bad_id(id).error);
-  return path.replace(hole, kId.size(), id);
+  if (!is_reference(id)) return tl::unexpected(bad_id(id).error);
+  return path.replace(hole, kId.size(), http::percent_encoded(id));
 }
 
 std::string routes_markdown() {

@@ -33,7 +33,7 @@ const Route* route_named(std::string_view name);
 
 struct Match {
   const Route* route = nullptr;
-  std::string id;  // decoded, of the safe alphabet; empty when the pattern has none
+  std::string id;  // decoded: any text that may name a job; empty when the pattern has none
 };
 /// Why nothing matches: 400, 404 or 405, an error that names the nearest route, and for 405 the
 /// value of the Allow header.
@@ -45,9 +45,9 @@ struct Miss {
 /// `path` as sent: its id is decoded here, once.
 tl::expected<Match, Miss> match(std::string_view method, std::string_view path);
 
-/// Letters, digits, "_", "-" and ".", at most 128 of them, the first no dot or dash: safe in a
-/// path, a file name and a command line.
-bool is_safe_id(std::string_view id);
+/// What a person may call a job by: an id, a part of one, a name. It is looked up, never used as a
+/// path: files are found by the id the store has.
+bool is_reference(std::string_view text);
 
 /// The path of a route; `usage` when there is no such route, or the id does not suit it.
 Result<std::string> path_for(std::string_view route, std::string_view id);

@@ -38,6 +38,9 @@ class Driver {
   /// Never fails: what could not be done is answered with an error and tried again.
   Turn turn(Now now, std::vector<engine::Input> inbox, std::vector<AttemptRef> hints);
 
+  /// The next turn asks for the inventory and looks at every live attempt.
+  void look_at_everything() { next_full_look_ = {}; }
+
   /// The engine, once the store was loaded.
   const engine::Engine* engine() const { return engine_ ? &*engine_ : nullptr; }
 

@@ -6,6 +6,7 @@ namespace muster::driver {
 namespace {
 
 constexpr Duration kLongestSleep = std::chrono::minutes(10);
+constexpr Duration kIdle = std::chrono::seconds(2);
 
 Duration sleep_until(std::optional<RunTime> wake, RunTime now) {
   if (!wake) return kLongestSleep;
@@ -14,10 +15,11 @@ Duration sleep_until(std::optional<RunTime> wake, RunTime now) {
 
 }  // namespace
 
-RealDriver::RealDriver(DriverDeps deps, Clock& clock, OnTurn on_turn)
+RealDriver::RealDriver(DriverDeps deps, Clock& clock, OnTurn on_turn, OnIdle on_idle)
     : driver_(std::move(deps)),
       clock_(clock),
       on_turn_(std::move(on_turn)),
+      on_idle_(std::move(on_idle)),
       picture_(std::make_shared<Picture>()) {}
 
 RealDriver::~RealDriver() { stop(); }
@@ -100,6 +102,14 @@ void RealDriver::hint(std::vector<AttemptRef> refs) {
   wake_.notify_one();
 }
 
+void RealDriver::look_at_everything() {
+  {
+    const std::lock_guard lock(mutex_);
+    waiting_.look_at_everything = true;
+  }
+  wake_.notify_one();
+}
+
 std::shared_ptr<const Picture> RealDriver::picture() const {
   const std::lock_guard lock(mutex_);
   return picture_;
@@ -118,22 +128,38 @@ void RealDriver::publish(const Turn& turn, Now now) {
   picture_ = std::move(picture);
 }
 
+/// Takes what waits, or tells that nothing came in time or that it is over; then what waits stays,
+/// to be answered by stop().
+RealDriver::Woken RealDriver::wait_for_work(Duration longest, Waiting& taken) {
+  std::unique_lock lock(mutex_);
+  const auto has_work = [&] {
+    return stopping_ || !waiting_.inbox.empty() || !waiting_.hints.empty() ||
+           waiting_.look_at_everything;
+  };
+  const bool found = wake_.wait_for(lock, longest, has_work);
+  if (stopping_) return Woken::to_stop;
+  std::swap(taken, waiting_);
+  return found ? Woken::to_work : Woken::by_time;
+}
+
 void RealDriver::loop() {
   std::optional<RunTime> wake = clock_.now().run;  // the first turn loads and looks
+  bool is_dirty = false;
   for (;;) {
     Waiting taken;
-    {
-      std::unique_lock lock(mutex_);
-      const auto has_work = [&] {
-        return stopping_ || !waiting_.inbox.empty() || !waiting_.hints.empty();
-      };
-      wake_.wait_for(lock, sleep_until(wake, clock_.now().run), has_work);
-      if (stopping_) return;
-      std::swap(taken, waiting_);
+    const auto longest = sleep_until(wake, clock_.now().run);
+    const auto woken = wait_for_work(is_dirty ? std::min(longest, kIdle) : longest, taken);
+    if (woken == Woken::to_stop) return;
+    if (woken == Woken::by_time && is_dirty && longest > kIdle) {
+      is_dirty = false;
+      on_idle_();
+      continue;
     }
+    if (taken.look_at_everything) driver_.look_at_everything();
     const Now now = clock_.now();
     auto turn = driver_.turn(now, std::move(taken.inbox), std::move(taken.hints));
     wake = turn.wake;
+    is_dirty = is_dirty || !turn.changed.empty();
     publish(turn, now);
     for (auto& reply : turn.replies)
       if (const auto found = taken.answers.find(reply.ticket); found != taken.answers.end())

@@ -26,10 +26,12 @@ struct Picture {
 /// Called on the driver's thread after the commit; must be quick.
 using OnAnswer = std::function<void(Result<engine::Answer>)>;
 using OnTurn = std::function<void(const Turn&)>;
+/// Called on the driver's thread when there was nothing to do for a while after some work.
+using OnIdle = std::function<void()>;
 
 class RealDriver {
  public:
-  RealDriver(DriverDeps deps, Clock& clock, OnTurn on_turn);
+  RealDriver(DriverDeps deps, Clock& clock, OnTurn on_turn, OnIdle on_idle);
   ~RealDriver();
 
   void start();
@@ -40,23 +42,29 @@ class RealDriver {
   void abort(JobSeq job, std::string by, OnAnswer on_answer);
   void signal(JobSeq job, int number, OnAnswer on_answer);
   void hint(std::vector<AttemptRef> refs);
+  /// Inventory and every attempt, at the next turn, which comes at once.
+  void look_at_everything();
   std::shared_ptr<const Picture> picture() const;
 
  private:
   struct Waiting {
     std::vector<engine::Input> inbox;
     std::vector<AttemptRef> hints;
+    bool look_at_everything = false;
     std::unordered_map<engine::Ticket, OnAnswer> answers;
   };
   template <class Make>
   void command(Make make, OnAnswer on_answer);
   void loop();
+  enum class Woken { to_work, by_time, to_stop };
+  Woken wait_for_work(Duration longest, Waiting& taken);
   void publish(const Turn& turn, Now now);
   void refuse_waiting();
 
   Driver driver_;
   Clock& clock_;
   OnTurn on_turn_;
+  OnIdle on_idle_;
   mutable std::mutex mutex_;  // guards what follows
   std::condition_variable wake_;
   Waiting waiting_;

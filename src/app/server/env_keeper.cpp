@@ -2,9 +2,10 @@
 
 namespace muster::server {
 
-void EnvKeeper::attach(Readers& readers, EnvStore& envs) {
+void EnvKeeper::attach(Readers& readers, EnvStore& envs, const std::vector<std::string>& present) {
   readers_ = &readers;
   envs_ = &envs;
+  candidates_.insert(present.begin(), present.end());
 }
 
 void EnvKeeper::note(const std::vector<Job>& changed) {

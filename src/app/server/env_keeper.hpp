@@ -14,7 +14,8 @@ namespace muster::server {
 
 class EnvKeeper {
  public:
-  void attach(Readers& readers, EnvStore& envs);
+  /// `present` are the environments an earlier server left: nobody else will name them.
+  void attach(Readers& readers, EnvStore& envs, const std::vector<std::string>& present);
   /// Jobs that changed; final ones may have been the last of their environment.
   void note(const std::vector<Job>& changed);
   void sweep();

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <thread>
 
@@ -77,7 +78,8 @@ class Household {
   explicit Household(ServeOptions options)
       : options_(std::move(options)),
         log_(options_.home + "/server.log", options_.verbose ? Level::debug : Level::info),
-        envs_(options_.home + "/env") {}
+        envs_(options_.home + "/env"),
+        machine_(options_.config_file, log_) {}
 
   Result<> open();
   void run();
@@ -88,6 +90,7 @@ class Household {
   Result<> open_machine();
   Result<> open_threads();
   Result<> listen();
+  Defaults defaults();
   void tick();
 
   ServeOptions options_;
@@ -98,10 +101,12 @@ class Household {
   std::unique_ptr<SqliteStore> store_;
   std::string home_id_;
   std::unique_ptr<driver::RealClock> clock_;
-  MachineView machine_;
+  MachineConfig machine_;
   std::unique_ptr<Backend> backend_;
+  std::unique_ptr<ConfiguredBackend> configured_;
   std::unique_ptr<http::Server> http_;
   EnvKeeper keeper_;
+  std::atomic<std::shared_ptr<const MachineView>> known_view_;  // what the driver has seen
   std::unique_ptr<driver::RealDriver> driver_;
   std::unique_ptr<Readers> readers_;
   std::unique_ptr<WorkPool> intake_;
@@ -129,13 +134,14 @@ Result<> Household::open_store_and_clock() {
 }
 
 Result<> Household::open_machine() {
-  TRY(machine_, MachineConfig(options_.config_file).read());
+  TRY_VOID(machine_.open());
   TRY(backend_, open_local({.home = options_.home,
                             .home_id = home_id_,
                             .binary = tools_.binary,
                             .build_id = build_.build_id,
-                            .nodes = machine_.nodes,
+                            .nodes = machine_.current()->nodes,
                             .log = log_}));
+  configured_ = std::make_unique<ConfiguredBackend>(*backend_, machine_);
   return {};
 }
 
@@ -143,32 +149,34 @@ Result<> Household::open_threads() {
   const Places places{.home = options_.home, .home_id = home_id_, .tools_dir = tools_.dir};
   driver_ = std::make_unique<driver::RealDriver>(
       driver::DriverDeps{.store = *store_,
-                         .backend = *backend_,
+                         .backend = *configured_,
                          .log = log_,
                          .equip = make_equip(*store_, envs_, places)},
-      *clock_, [this](const driver::Turn& turn) {
+      *clock_,
+      [this](const driver::Turn& turn) {
         keeper_.note(turn.changed);
         if (!turn.changed.empty()) followers_->wake();
-      });
+      },
+      [this] { (void)store_->checkpoint_if_idle(); });
   backend_->on_change([this](std::vector<AttemptRef> refs) { driver_->hint(std::move(refs)); });
+  known_view_ = machine_.current();
   readers_ = std::make_unique<Readers>(options_.home + "/store.db", 2);
   intake_ = std::make_unique<WorkPool>("intake", 1);
-  office_ = std::unique_ptr<Office>(
-      new Office{.about = {.home = options_.home,
-                           .home_id = home_id_,
-                           .version = build_.version,
-                           .build_id = build_.build_id,
-                           .tier = tier_of(*backend_),
-                           .started = {fs::walltime_us()},
-                           .is_automatic = options_.is_automatic},
-                 .log = log_,
-                 .clock = *clock_,
-                 .driver = *driver_,
-                 .readers = *readers_,
-                 .intake = *intake_,
-                 .envs = envs_,
-                 .defaults = [this] { return Defaults{machine_.profile, machine_.nodes}; }});
-  keeper_.attach(*readers_, envs_);
+  office_ = std::unique_ptr<Office>(new Office{.about = {.home = options_.home,
+                                                         .home_id = home_id_,
+                                                         .version = build_.version,
+                                                         .build_id = build_.build_id,
+                                                         .tier = tier_of(*backend_),
+                                                         .started = {fs::walltime_us()},
+                                                         .is_automatic = options_.is_automatic},
+                                               .log = log_,
+                                               .clock = *clock_,
+                                               .driver = *driver_,
+                                               .readers = *readers_,
+                                               .intake = *intake_,
+                                               .envs = envs_,
+                                               .defaults = [this] { return defaults(); }});
+  keeper_.attach(*readers_, envs_, fs::entries(options_.home + "/env"));
   followers_ = std::make_unique<Followers>(*office_);
   office_->followers = followers_.get();
   return {};
@@ -180,6 +188,13 @@ Result<> Household::listen() {
   office_->http = http_.get();
   driver_->start();
   return {};
+}
+
+/// A changed configuration counts from the next submission on, for the nodes as well.
+Defaults Household::defaults() {
+  const auto view = machine_.current();
+  if (view != known_view_.exchange(view)) driver_->look_at_everything();
+  return {view->profile, view->nodes};
 }
 
 /// Exits when idle and empty; keeps followers alive; forgets environments nobody needs.
