@@ -42,6 +42,13 @@ std::optional<WallTime> time_at(const json::object& object, std::string_view nam
   return at ? std::optional(*at) : std::nullopt;
 }
 
+/// On a terminal the end of an id is enough: it finds the job everywhere.
+std::string id_cell(const Context& context, const json::object& job) {
+  const auto id = text_at(job, "id");
+  const bool is_short = context.out_is_tty && context.globals.format != Format::wide;
+  return is_short ? id.substr(id.rfind('_') + 1) : id;
+}
+
 std::string command_of(const json::object& job) {
   std::vector<std::string> argv;
   for (const auto& word : list_at(job, "command"))
@@ -150,8 +157,8 @@ Result<> print_jobs(Context& context, std::string_view jobs_json) {
                                                {.title = "SUBMITTED"}});
   for (const auto& value : list_at(parsed.as_object(), "jobs")) {
     const auto& job = value.as_object();
-    std::vector<std::string> row{text_at(job, "id"), text_at(job, "name"), text_at(job, "state"),
-                                 time_of(job),       size_of(job),         reason_of(job),
+    std::vector<std::string> row{id_cell(context, job), text_at(job, "name"), text_at(job, "state"),
+                                 time_of(job),          size_of(job),         reason_of(job),
                                  command_of(job)};
     if (is_wide)
       row.insert(row.end(),

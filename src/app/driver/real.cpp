@@ -120,6 +120,7 @@ void RealDriver::publish(const Turn& turn, Now now) {
   if (const auto* engine = driver_.engine()) {
     picture->view = engine->view();
     picture->holders = engine->holders();
+    picture->passed_over = engine->passed_over();
     picture->live_jobs = engine->job_count();
   }
   picture->last_event = turn.last_event;

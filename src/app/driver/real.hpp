@@ -18,6 +18,7 @@ namespace muster::driver {
 struct Picture {
   sched::View view;
   std::vector<sched::Holder> holders;
+  std::vector<std::pair<int, JobSeq>> passed_over;  // (priority, job) that no node can hold
   std::int64_t last_event = 0;
   std::size_t live_jobs = 0;  // not final
   Now at;

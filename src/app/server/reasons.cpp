@@ -23,6 +23,15 @@ std::vector<Reason> on_the_way(const Job& job) {
   }
 }
 
+/// Jobs before this one that no node can hold: nobody waits for them.
+std::int64_t passed_before(const driver::Picture& picture, const Job& job) {
+  return std::count_if(picture.passed_over.begin(), picture.passed_over.end(),
+                       [&](const auto& other) {
+                         return other.first > job.priority ||
+                                (other.first == job.priority && other.second < job.seq);
+                       });
+}
+
 }  // namespace
 
 Result<QueuePlaces> queue_places(Records& records, const std::vector<JobRow>& rows) {
@@ -39,11 +48,13 @@ std::vector<Reason> reasons_of(const driver::Picture& picture, Now now, const Jo
                                const QueuePlaces& places) {
   if (job.state != JobState::queued) return on_the_way(job);
   const auto place = places.find(job.seq);
-  return sched::why_waiting({.view = picture.view,
-                             .holders = picture.holders,
-                             .job = job,
-                             .ahead = place == places.end() ? 0 : place->second,
-                             .now = now});
+  const auto before = place == places.end() ? 0 : place->second;
+  return sched::why_waiting(
+      {.view = picture.view,
+       .holders = picture.holders,
+       .job = job,
+       .ahead = std::max<std::int64_t>(before - passed_before(picture, job), 0),
+       .now = now});
 }
 
 Result<std::vector<Reason>> reasons_for(Office& office, Records& records, const Job& job) {

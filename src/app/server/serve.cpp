@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <csignal>
 #include <thread>
 
@@ -106,7 +105,7 @@ class Household {
   std::unique_ptr<ConfiguredBackend> configured_;
   std::unique_ptr<http::Server> http_;
   EnvKeeper keeper_;
-  std::atomic<std::shared_ptr<const MachineView>> known_view_;  // what the driver has seen
+  std::shared_ptr<const MachineView> known_view_;  // shared with readers; the intake's thread alone
   std::unique_ptr<driver::RealDriver> driver_;
   std::unique_ptr<Readers> readers_;
   std::unique_ptr<WorkPool> intake_;
@@ -193,7 +192,8 @@ Result<> Household::listen() {
 /// A changed configuration counts from the next submission on, for the nodes as well.
 Defaults Household::defaults() {
   const auto view = machine_.current();
-  if (view != known_view_.exchange(view)) driver_->look_at_everything();
+  if (view != known_view_) driver_->look_at_everything();
+  known_view_ = view;
   return {view->profile, view->nodes};
 }
 

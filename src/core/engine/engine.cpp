@@ -144,4 +144,11 @@ std::optional<int> Engine::nodes_of(const AttemptRef& ref) const {
 
 std::size_t Engine::job_count() const { return world_->jobs.size(); }
 
+std::vector<std::pair<int, JobSeq>> Engine::passed_over() const {
+  std::vector<std::pair<int, JobSeq>> passed;
+  for (const JobSeq seq : world_->impossible)
+    passed.emplace_back(world_->jobs.at(seq).priority, seq);
+  return passed;
+}
+
 }  // namespace muster::engine

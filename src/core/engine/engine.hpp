@@ -37,6 +37,8 @@ class Engine {
   const sched::View& view() const;
   std::vector<sched::Holder> holders() const;
   std::size_t job_count() const;
+  /// Queued jobs that no node can hold, with their priorities: others do not wait behind them.
+  std::vector<std::pair<int, JobSeq>> passed_over() const;
 
   struct World;  // the memory; defined in world.hpp for the engine's own files
 
