@@ -42,6 +42,13 @@ std::optional<WallTime> time_at(const json::object& object, std::string_view nam
   return at ? std::optional(*at) : std::nullopt;
 }
 
+/// The advice of the cause table, with this job's id where it says ID.
+std::string with_id(std::string advice, const json::object& job) {
+  if (const auto at = advice.find(" ID"); at != std::string::npos)
+    advice.replace(at + 1, 2, text_at(job, "id"));
+  return advice;
+}
+
 /// On a terminal the end of an id is enough: it finds the job everywhere.
 std::string id_cell(const Context& context, const json::object& job) {
   const auto id = text_at(job, "id");
@@ -221,7 +228,7 @@ Result<> print_why(Context& context, std::string_view why_json) {
     if (text_at(attempt, "cause").empty()) continue;
     print_line(context, "    " + text_at(attempt, "text"));
     if (const auto advice = text_at(attempt, "advice"); !advice.empty())
-      print_line(context, paint(context, Style::dim, "    fix: " + advice));
+      print_line(context, paint(context, Style::dim, "    fix: " + with_id(advice, job)));
   }
   if (state == "running")
     print_line(context, "  it runs; follow it: muster logs -f " + text_at(job, "id"));

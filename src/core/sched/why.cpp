@@ -7,13 +7,18 @@
 namespace muster::sched {
 namespace {
 
-std::string need_text(const Request& request) {
+/// What one node must have.
+std::string node_text(const Request& request) {
   std::string need = fmt::format("{} cpu", to_text(request.cpus_per_node));
   if (request.gpus_per_node > 0) need += fmt::format(", {} gpu", request.gpus_per_node);
   if (request.memory_per_node.count > 0)
     need += fmt::format(", {}", to_text(request.memory_per_node));
-  return need + (request.nodes > 1 ? fmt::format(" on each of {} nodes", request.nodes)
-                                   : std::string(" on one node"));
+  return need;
+}
+
+std::string need_text(const Request& request) {
+  if (request.nodes == 1) return node_text(request) + " on one node";
+  return fmt::format("{} on each of {} nodes", node_text(request), request.nodes);
 }
 
 std::string amounts(MilliCpus cpus, int gpus, Bytes memory) {
@@ -85,8 +90,8 @@ std::vector<Reason> why_never(const View& view, const std::string& cluster,
   });
   if (able > 0)
     return {{.code = "too_few_nodes",
-             .text = fmt::format("needs {} nodes with {}; only {} can hold that", request.nodes,
-                                 need_text(request), able),
+             .text = fmt::format("needs {} nodes with {} each; only {} can hold that",
+                                 request.nodes, node_text(request), able),
              .fix = fmt::format("ask for --nodes {}, or add nodes to the profile", able)}};
   const auto less = [](const NodeView& a, const NodeView& b) {
     return std::tuple(a.node.gpus, a.node.cpus, a.node.memory) <

@@ -34,9 +34,11 @@ TEST(Help, EveryVerbHasASummaryAUsageAndAPageThatBeginsWithIt) {
 }
 
 TEST(Help, TheLinesOfEveryPageFitATerminal) {
-  for (const auto& verb : all_verbs())
-    for (const auto line : split(help_text(verb), '\n'))
+  for (const auto& verb : all_verbs()) {
+    const auto text = help_text(verb);
+    for (const auto line : split(text, '\n'))
       EXPECT_LE(columns_of(line), 110U) << verb.name << ": " << line;
+  }
 }
 
 TEST(Help, EveryPageShowsItsUsageExamplesAndOptions) {
