@@ -50,6 +50,11 @@ Result<WallTime> parse_rfc3339(std::string_view text) {
     return fail(Kind::usage, fmt::format("not a time: \"{}\"", copy),
                 "write it as 2026-03-01T12:00:00Z");
   };
+  const auto shape = std::string_view("0000-00-00T00:00:00");
+  bool fits = copy.size() > shape.size();
+  for (std::size_t at = 0; fits && at < shape.size(); ++at)
+    fits = shape[at] == '0' ? copy[at] >= '0' && copy[at] <= '9' : copy[at] == shape[at];
+  if (!fits) return bad();
   if (std::sscanf(copy.c_str(), "%4d-%2u-%2uT%2d:%2d:%2d%n", &year, &month, &day, &hour, &minute,
                   &second, &used) != 6)
     return bad();
@@ -66,7 +71,7 @@ Result<WallTime> parse_rfc3339(std::string_view text) {
   }
   const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(month),
                                          std::chrono::day(day)};
-  if (rest != "Z" || !date.ok() || hour > 23 || minute > 59 || second > 60) return bad();
+  if (rest != "Z" || !date.ok() || hour > 23 || minute > 59 || second > 59) return bad();
   const auto since = sys_days(date).time_since_epoch() + std::chrono::hours(hour) +
                      std::chrono::minutes(minute) + std::chrono::seconds(second);
   return WallTime{std::chrono::duration_cast<microseconds>(since).count() + micro};

@@ -80,8 +80,15 @@ Result<UniqueFd> launch(const Starter& starter) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return fail_errno("cannot make a pipe", errno);
   UniqueFd read_end(ends[0]), write_end(ends[1]);
-  std::vector<std::string> words{starter.program,          "serve",  "--background", "--ready-fd",
-                                 std::to_string(kReadyFd), "--home", starter.home};
+  std::vector<std::string> words{starter.program,
+                                 "serve",
+                                 "--background",
+                                 "--ready-fd",
+                                 std::to_string(kReadyFd),
+                                 "--config-file",
+                                 starter.config_file,
+                                 "--home",
+                                 starter.home};
   std::vector<std::string> kept;
   for (const char* name : kKept)
     if (const auto found = starter.env.find(name); found != starter.env.end())

@@ -24,10 +24,8 @@ Result<> LogFrames::feed(std::string_view bytes,
   std::size_t at = 0;
   for (;;) {
     const auto end = buffer_.find('\n', at);
-    if (end == std::string::npos) {
-      if (buffer_.size() - at > kLongestHead) return garbled();
-      break;
-    }
+    if (std::min(end, buffer_.size()) - at > kLongestHead) return garbled();
+    if (end == std::string::npos) break;
     const auto words = split(std::string_view(buffer_).substr(at, end - at), ' ');
     if (words.size() != 4 || (words[2] != "out" && words[2] != "err")) return garbled();
     TRY(const auto attempt, parse_whole(words[0], 1, INT32_MAX));

@@ -52,7 +52,7 @@ void set_limits() {
 class SignalWatch {
  public:
   explicit SignalWatch(std::function<void(int)> on_signal) {
-    thread_ = std::thread([this, on_signal = std::move(on_signal)] {
+    thread_ = std::thread([on_signal = std::move(on_signal)] {
       sigset_t set;
       ::sigemptyset(&set);
       for (const int number : {SIGTERM, SIGINT, SIGUSR1}) ::sigaddset(&set, number);

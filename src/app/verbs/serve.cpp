@@ -1,5 +1,7 @@
 #include "app/server/serve.hpp"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -8,6 +10,7 @@
 #include "app/api/start.hpp"
 #include "app/cli/output.hpp"
 #include "app/cli/verb.hpp"
+#include "base/unique_fd.hpp"
 #include "base/units.hpp"
 #include "core/model/json.hpp"
 
@@ -23,6 +26,11 @@ void block_signals() {
   ::signal(SIGPIPE, SIG_IGN);
 }
 
+bool is_free(const std::string& home) {
+  const UniqueFd lock(::open((home + "/server.lock").c_str(), O_RDONLY | O_CLOEXEC));
+  return !lock || ::flock(lock.get(), LOCK_SH | LOCK_NB) == 0;
+}
+
 Result<int> stop(Context& context) {
   auto api = api::connect_only(context.paths.state);
   if (!api && api.error().kind == Kind::unavailable) {
@@ -31,8 +39,13 @@ Result<int> stop(Context& context) {
   }
   TRY(const auto connected, std::move(api));
   TRY(const auto answer, connected->call({.route = "server.stop"}));
-  // It is gone when nobody answers any more.
-  while (api::connect_only(context.paths.state)) ::usleep(5000);
+  // It is gone when its lock is free: then another may serve, or the home may be removed.
+  for (int tries = 0; !is_free(context.paths.state); ++tries) {
+    if (tries > 6000)
+      return fail(Kind::unavailable, "the server does not stop",
+                  "look at its log: server.log in the home");
+    ::usleep(5000);
+  }
   say(context, "the server has stopped; running jobs go on");
   return 0;
 }
@@ -43,6 +56,7 @@ Result<int> run(Context& context, const Parsed& parsed) {
                                .config_file = context.paths.config_file,
                                .is_automatic = parsed.has("background"),
                                .verbose = context.globals.verbose};
+  if (const auto file = parsed.value("config-file")) options.config_file = *file;
   if (const auto idle = parsed.value("idle")) {
     TRY(options.idle, parse_duration(*idle));
   }
@@ -79,6 +93,10 @@ Verb verb_serve() {
                       {.name = "idle",
                        .value = "TIME",
                        .text = "how long that is (10m)",
+                       .group = "Used by muster itself"},
+                      {.name = "config-file",
+                       .value = "FILE",
+                       .text = "the configuration to read",
                        .group = "Used by muster itself"},
                       {.name = "ready-fd",
                        .value = "N",

@@ -23,17 +23,21 @@ T little_endian(const char* at) {
   return value;
 }
 
+/// Up to `count` bytes; fewer at the end of the file. A damaged index may claim much more than
+/// there is: room is made as the bytes come.
 Result<std::string> read_at(int fd, std::uint64_t offset, std::size_t count) {
-  std::string bytes(count, '\0');
-  std::size_t got = 0;
-  while (got < count) {
-    const auto n = ::pread(fd, bytes.data() + got, count - got, static_cast<off_t>(offset + got));
+  constexpr std::size_t kStep = 64U << 10;
+  std::string bytes;
+  while (bytes.size() < count) {
+    const std::size_t had = bytes.size();
+    bytes.resize(std::min(count, had + kStep));
+    const auto n =
+        ::pread(fd, bytes.data() + had, bytes.size() - had, static_cast<off_t>(offset + had));
+    bytes.resize(had + static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return fail_errno("cannot read a log", errno);
     if (n == 0) break;
-    got += static_cast<std::size_t>(n);
   }
-  bytes.resize(got);
   return bytes;
 }
 
