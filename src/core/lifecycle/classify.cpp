@@ -45,7 +45,12 @@ std::int64_t oom_kills_of(const ExitRecord& record) {
 Cause cause_of(const NodeEnd& end, const RankExit& rank) {
   const bool not_started =
       !end.record->why.empty() && rank.signal == 0 && (rank.exit == 126 || rank.exit == 127);
+  if (not_started && end.record->why.starts_with("cwd "))
+    return end.record->why.find("denied") == std::string::npos ? Cause::missing_file
+                                                               : Cause::permission;
   if (not_started) return Cause::exec_failed;
+  // Somebody sent it a signal through muster: an end of its own, and the evidence says so.
+  if (rank.signal != 0 && rank.signal == end.record->handed_on) return Cause::user_code;
   if (oom_kills_of(*end.record) > 0) return Cause::host_oom;
   switch (rank.signal) {
     case 0:
@@ -127,6 +132,8 @@ AttemptEnded classify(const Job& job, const Attempt& attempt, const std::vector<
     const auto& node = attempt.placements[static_cast<std::size_t>(first.end->node)].node;
     out.evidence.push_back(fmt::format("{} on node {}", how(*first.rank), node.str()));
     if (!first.end->record->why.empty()) out.evidence.push_back(first.end->record->why);
+    if (first.rank->signal != 0 && first.rank->signal == first.end->record->handed_on)
+      out.evidence.emplace_back("that signal had been sent to it through muster");
   }
   if (out.oom_kills > 0)
     out.evidence.push_back(

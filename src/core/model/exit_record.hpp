@@ -30,6 +30,7 @@ struct ExitRecord {
   std::vector<RankExit> ranks;  // empty: nothing was ever started
   std::string killed_by;  // "", "abort", "gang", "time_limit": who ended it before it ended itself
   std::string why;        // exec errors and the like, for people
+  int handed_on = 0;      // the last signal sent to it on request (Ctrl-C), or 0
 };
 
 }  // namespace muster

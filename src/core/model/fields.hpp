@@ -102,6 +102,7 @@ template <class V>
 void fields(V& v, ExitRecord& x) {
   v("ranks", x.ranks);
   v("killed_by", x.killed_by);
+  v("handed_on", x.handed_on);
   v("why", x.why);
 }
 

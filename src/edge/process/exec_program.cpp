@@ -97,7 +97,8 @@ ExecFailure search(const std::vector<std::string>& argv, const std::vector<std::
     if (!goes_on(error)) return refusal(candidate, error);
   }
   if (nearest_miss) return *nearest_miss;
-  const auto told = path ? "PATH=" + clipped(printable(folders), 400) : "PATH is not set";
+  const auto told = path ? fmt::format("not in the {} folders of PATH", split(folders, ':').size())
+                         : std::string("PATH is not set");
   return {127, fmt::format("no such program: {} ({})", printable(name), told)};
 }
 

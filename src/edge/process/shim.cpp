@@ -124,6 +124,7 @@ class Shim {
   bool is_acknowledged_ = false;
   bool is_failure_told_ = false;
   std::string killed_by_;
+  int handed_on_ = 0;
   std::optional<ExitRecord> record_;
   Duration time_limit_ = kForEver;  // monotonic
   Duration kill_at_ = kForEver;     // when the grace is over
@@ -144,10 +145,17 @@ Result<> Shim::prepare() {
   return write_renamed(dir_.get(), "shim.json", to_json(mark));
 }
 
-/// Nothing was run: take back the mark, so that the attempt may be launched again.
+/// Nothing was run, and nothing may be: an order still on its way from a server that has died
+/// finds the record. Where even that cannot be written, the mark is taken back.
 int Shim::refuse(const Error& error) {
-  ::unlinkat(dir_.get(), "shim.json", 0);
-  exit_file_.discard();
+  const ExitRecord record{
+      .ranks = {}, .killed_by = "never_started: " + to_line(error), .why = "it was never started"};
+  if (exit_file_.publish(exit_text(record, order_.plan.ref.attempt, order_.plan.epoch))) {
+    exit_file_.sync();
+  } else {
+    ::unlinkat(dir_.get(), "shim.json", 0);
+    exit_file_.discard();
+  }
   control_.say({.say = "refused", .why = to_line(error)});
   control_.flush(kAckPatience);
   return 1;
@@ -194,6 +202,7 @@ void Shim::conclude() {
   auto record =
       is_running_ ? ranks_.finish(cgroup_->counters(), order_.slot.exists()) : ExitRecord{};
   record.killed_by = killed_by_;
+  record.handed_on = handed_on_;
   if (!is_running_) record.why = "stopped before it started";
   const auto text = exit_text(record, order_.plan.ref.attempt, order_.plan.epoch);
   record_ = std::move(record);
@@ -244,7 +253,10 @@ void Shim::obey(const Asked& asked) {
     return;
   }
   if (asked.what == "stop") begin_stop(asked.why.empty() ? "stop" : asked.why, asked.grace);
-  if (asked.what == "signal" && asked.signal > 0 && asked.signal < NSIG) deliver(asked.signal);
+  if (asked.what == "signal" && asked.signal > 0 && asked.signal < NSIG) {
+    handed_on_ = asked.signal;
+    deliver(asked.signal);
+  }
   control_.say({.say = "done", .asked = asked.what});
 }
 

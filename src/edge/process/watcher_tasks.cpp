@@ -62,8 +62,11 @@ void Watcher::carry_out(const LaunchNodes& task) {
   for (const int node : fresh) {
     const auto started = start(task.launch, node);
     if (started) continue;
-    deps_.log.error("launch failed", {{"job", ref.job.str()}, {"why", to_line(started.error())}});
-    show({ref, node}, Lost{Cause::never_started, to_line(started.error())});
+    const auto why = to_line(started.error());
+    deps_.log.error("launch failed", {{"job", ref.job.str()}, {"why", why}});
+    // Half an order may have arrived: with a record there it is not carried out.
+    (void)leave_tombstone(dir_of({ref, node}), ref.attempt, "never_started: " + why);
+    show({ref, node}, Lost{Cause::never_started, why});
   }
 }
 
