@@ -10,7 +10,8 @@ namespace muster {
 namespace {
 
 bool is_folded(const Table& table, std::size_t c) {
-  if (!table.columns[c].may_fold || table.rows.size() < 2) return false;
+  if (!table.columns[c].may_fold || table.rows.empty()) return false;
+  if (table.rows.size() < 2 && table.rows.front()[c] != table.columns[c].usual) return false;
   return std::all_of(table.rows.begin(), table.rows.end(),
                      [&](const auto& row) { return row[c] == table.rows.front()[c]; });
 }
@@ -70,24 +71,25 @@ std::string render(const Table& table, const TableStyle& style) {
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
     if (!is_folded(table, c))
       shown.push_back(c);
-    else if (!table.rows.front()[c].empty())
+    else if (table.rows.front()[c] != table.columns[c].usual)
       out += fmt::format("{}{}: {}", out.empty() ? "" : "  ", table.columns[c].title,
                          table.rows.front()[c]);
   }
   if (!out.empty()) out += '\n';
   const auto widths = widths_of(table, shown, style.width);
-  const auto line = [&](auto cell_of) {
+  const auto line = [&](auto cell_of, bool is_title) {
     std::string text;
     for (std::size_t i = 0; i < shown.size(); ++i) {
       const std::string cell = clipped(cell_of(shown[i]), widths[i]);
       const std::string pad(widths[i] - columns_of(cell), ' ');
-      text += table.columns[shown[i]].is_number ? pad + cell : cell + pad;
+      const auto seen = style.paint && !is_title ? style.paint(shown[i], cell) : cell;
+      text += table.columns[shown[i]].is_number ? pad + seen : seen + pad;
       text += "  ";
     }
     out += text.substr(0, text.find_last_not_of(' ') + 1) + '\n';
   };
-  line([&](std::size_t c) { return table.columns[c].title; });
-  for (const auto& row : table.rows) line([&](std::size_t c) { return row[c]; });
+  line([&](std::size_t c) { return table.columns[c].title; }, true);
+  for (const auto& row : table.rows) line([&](std::size_t c) { return row[c]; }, false);
   return out;
 }
 

@@ -194,6 +194,27 @@ Result<std::string> from_base64(std::string_view text) {
   return out;
 }
 
+std::string wrapped(std::string_view text, std::size_t width, std::size_t hang) {
+  const auto indent = std::min(text.find_first_not_of(' '), text.size());
+  if (width == 0 || columns_of(text) <= width) return std::string(text);
+  std::string out(indent, ' ');
+  std::size_t column = indent;
+  bool is_first = true;
+  for (const auto word : split(text.substr(indent), ' ')) {
+    const auto size = columns_of(word);
+    if (!is_first && column + 1 + size > width) {
+      out += "\n" + std::string(hang, ' ');
+      column = hang;
+      is_first = true;
+    }
+    if (!is_first) out += ' ', ++column;
+    out += word;
+    column += size;
+    is_first = false;
+  }
+  return out;
+}
+
 std::string to_hex(std::string_view bytes) {
   std::string out;
   for (const char c : bytes) out += fmt::format("{:02x}", static_cast<unsigned char>(c));

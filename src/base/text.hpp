@@ -21,6 +21,9 @@ std::string_view trimmed(std::string_view text);
 std::string join(std::span<const std::string> parts, std::string_view separator);
 /// At most `width` columns of UTF-8 text (one column a code point), with "…" where it was cut.
 std::string clipped(std::string_view text, std::size_t width);
+/// Broken at spaces into lines of at most `width` columns, all but the first begun with `hang`
+/// spaces. A word that is too long stays whole. Width 0: as it is.
+std::string wrapped(std::string_view text, std::size_t width, std::size_t hang);
 /// Code points of UTF-8 text; what a terminal column count is taken to be.
 std::size_t columns_of(std::string_view text);
 

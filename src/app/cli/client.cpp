@@ -31,22 +31,21 @@ bool may_retry(const Error& error, int tries) {
   return error.kind == Kind::unavailable && tries + 1 < kTries;
 }
 
-std::string_view text_at(const json::object& object, std::string_view name) {
-  const auto* value = field(object, name);
-  return value != nullptr && value->is_string() ? std::string_view(value->get_string())
-                                                : std::string_view();
-}
-
-std::int64_t number_at(const json::object& object, std::string_view name) {
-  const auto* value = field(object, name);
-  return value != nullptr && value->is_int64() ? value->get_int64() : 0;
-}
-
 /// Ended by the platform or a cancel, not by itself.
 bool is_outside_end(Cause cause) {
   const auto cls = row_of(cause).cause_class;
   return cls == CauseClass::infrastructure || cause == Cause::cancelled ||
          cause == Cause::time_limit || cause == Cause::exec_failed;
+}
+
+Result<> check_folder(const std::string& dir) {
+  if (!fs::exists(dir))
+    return fail(Kind::not_found, fmt::format("there is no folder {}", printable(dir)),
+                "the job runs there: make it, or choose another with --dir");
+  if (::access((dir + "/.").c_str(), X_OK) != 0)
+    return fail(Kind::denied, fmt::format("the folder {} may not be entered", printable(dir)),
+                "the job runs there: change its mode, or choose another with --dir");
+  return {};
 }
 
 }  // namespace
@@ -58,10 +57,9 @@ Result<spec::ResolvedJob> resolve_here(Context& context, const spec::SubmitOptio
       spec::profile_of(config, options.cluster ? *options.cluster : spec::chosen_profile(config)));
   TRY(const auto machine, node::probe_machine());
   const auto nodes = node::machine_nodes(machine, profile);
-  TRY(auto job, spec::resolve(options, profile, nodes, submitter_of(context)));
-  if (!fs::exists(job.spec.dir))
-    return fail(Kind::not_found, fmt::format("there is no folder {}", printable(job.spec.dir)),
-                "the job runs there: make it, or choose another with --dir");
+  TRY(const auto submitter, submitter_of(context));
+  TRY(auto job, spec::resolve(options, profile, nodes, submitter));
+  TRY_VOID(check_folder(job.spec.dir));
   if (job.spec.key.empty()) job.spec.key = to_hex(random_bytes(16));
   for (const auto& warning : job.warnings) warn(context, warning);
   return job;
@@ -81,13 +79,11 @@ Result<Accepted> submit(Context& context, const spec::ResolvedJob& job) {
       call_again(context, {.route = "jobs.submit", .body = server::submission_json(job, true)}));
   TRY(const auto parsed, parse_json(body));
   const auto& object = parsed.as_object();
-  Accepted accepted{.id = std::string(text_at(object, "id"))};
-  if (const auto* existed = field(object, "existed"))
-    accepted.existed = existed->is_bool() && existed->get_bool();
-  if (const auto* warnings = field(object, "warnings"); warnings != nullptr && warnings->is_array())
-    for (const auto& warning : warnings->get_array())
-      accepted.warnings.push_back(fmt::format("{} ({})", text_at(warning.as_object(), "text"),
-                                              text_at(warning.as_object(), "fix")));
+  Accepted accepted{.id = std::string(text_at(object, "id")),
+                    .existed = flag_at(object, "existed")};
+  for (const auto& warning : list_at(object, "warnings"))
+    accepted.warnings.push_back(fmt::format("{}; {}", text_at(warning.as_object(), "text"),
+                                            text_at(warning.as_object(), "fix")));
   return accepted;
 }
 

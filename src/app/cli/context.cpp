@@ -35,7 +35,7 @@ class FdWriter final : public Writer {
 
   Result<> finish() override {
     if (error_ == 0) return {};
-    return fail_errno(fmt::format("writing to {}", name_), error_);
+    return fail_errno(fmt::format("{} takes nothing more", name_), error_);
   }
 
  private:
@@ -67,7 +67,8 @@ std::size_t terminal_width(const Environment& env) {
   return columns ? static_cast<std::size_t>(*columns) : 80;
 }
 
-/// $PWD when it is true: it keeps the links by which the person came here.
+/// $PWD when it is true: it keeps the links by which the person came here. Empty: the folder is
+/// gone.
 std::string current_dir(const Environment& env) {
   const std::string pwd = value_of(env, "PWD");
   struct stat here{};
@@ -76,7 +77,9 @@ std::string current_dir(const Environment& env) {
       here.st_dev == there.st_dev && here.st_ino == there.st_ino)
     return pwd;
   std::array<char, PATH_MAX> buffer{};
-  return ::getcwd(buffer.data(), buffer.size()) == nullptr ? "/" : buffer.data();
+  // A folder that was removed, or that lies outside this root, has no path.
+  const bool has_path = ::getcwd(buffer.data(), buffer.size()) != nullptr && buffer[0] == '/';
+  return has_path ? buffer.data() : "";
 }
 
 std::string own_program() {

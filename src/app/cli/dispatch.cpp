@@ -27,9 +27,10 @@ bool needs_places(const Parsed& parsed) {
 
 int run_parsed(Context& context, const Parsed& parsed, const std::vector<Verb>& verbs) {
   if (parsed.verb == nullptr || parsed.help) {
-    context.out->write(parsed.verb != nullptr ? help_text(*parsed.verb)
-                       : parsed.help          ? overview_text(verbs)
-                                              : welcome_text());
+    context.out->write(fitted(parsed.verb != nullptr ? help_text(*parsed.verb)
+                              : parsed.help          ? overview_text(verbs)
+                                                     : welcome_text(),
+                              context.width));
     return finish(context, 0);
   }
   return finish(context, parsed.verb->run(context, parsed));

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <csignal>
 
@@ -9,6 +10,7 @@
 #include "app/cli/client.hpp"
 #include "app/cli/interrupts.hpp"
 #include "app/cli/output.hpp"
+#include "app/cli/waiting.hpp"
 #include "base/text.hpp"
 #include "core/model/json.hpp"
 
@@ -22,71 +24,80 @@ constexpr auto kTwice = std::chrono::seconds(3);
 /// connection.
 class Interrupter {
  public:
-  Interrupter(const Context& context, std::string id, OnInterrupt on_interrupt)
-      : home_(context.paths.state), id_(std::move(id)), on_interrupt_(on_interrupt) {}
+  Interrupter(const Context& context, std::string id, OnInterrupt on_interrupt,
+              std::shared_ptr<std::atomic<int>> sent)
+      : home_(context.paths.state),
+        is_tty_(context.err_is_tty),
+        id_(std::move(id)),
+        on_interrupt_(on_interrupt),
+        sent_(std::move(sent)) {}
 
   void operator()(int number) {
     const auto now = steady_clock::now();
     const bool is_second = number == SIGINT && last_ && now - *last_ < kTwice;
     last_ = now;
-    if (is_second) return send({.route = "jobs.abort", .id = id_}, "cancelling the job");
+    if (is_second) return abort("cancelling the job");
     if (on_interrupt_ == OnInterrupt::detach) return detach();
-    send({.route = "jobs.signal", .id = id_, .query = {{"number", std::to_string(number)}}}, {});
+    const auto sent =
+        ask({.route = "jobs.signal", .id = id_, .query = {{"number", std::to_string(number)}}});
+    if (sent) return sent_->store(number);
+    if (sent.error().kind == Kind::conflict) return abort("the job had not started: cancelling it");
+    say(printable(sent.error().what));
   }
 
  private:
-  void say(const std::string& text) const {
+  void say(const std::string& line) const {
+    // On a terminal the ^C stands at the end of a line already begun.
+    const auto text = fmt::format("{}muster: {}\n", is_tty_ ? "\n" : "", line);
     (void)!::write(STDERR_FILENO, text.data(), text.size());
   }
 
-  void send(const Call& call, const std::string& told) const {
-    auto api = api::connect_only(home_);
-    const auto done = api ? (*api)->call(call) : Result<std::string>(tl::unexpected(api.error()));
-    if (!done)
-      say(fmt::format("\nmuster: {}\n", printable(done.error().what)));
-    else if (!told.empty())
-      say(fmt::format("\nmuster: {}\n", told));
+  Result<std::string> ask(const Call& call) const {
+    TRY(const auto api, api::connect_only(home_));
+    return api->call(call);
+  }
+
+  void abort(std::string_view told) const {
+    const auto done = ask({.route = "jobs.abort", .id = id_});
+    say(done ? std::string(told) : printable(done.error().what));
   }
 
   void detach() {
     if (is_told_) return;
     is_told_ = true;
     say(
-        fmt::format("\nmuster: not watching any more; the job goes on\n  see it:    muster logs -f "
-                    "{0}\n  cancel it: muster abort {0}\n",
+        fmt::format("not watching any more; the job goes on\n  see it:    muster logs -f {0}\n"
+                    "  cancel it: muster abort {0}",
                     id_));
     ::_exit(130);
   }
 
   std::string home_;
+  bool is_tty_;
   std::string id_;
   OnInterrupt on_interrupt_;
+  std::shared_ptr<std::atomic<int>> sent_;  // the last signal handed on to the job
   std::optional<steady_clock::time_point> last_;
   bool is_told_ = false;
 };
 
-std::string_view text_at(const json::object& object, std::string_view name) {
-  const auto* value = field(object, name);
-  return value != nullptr && value->is_string() ? std::string_view(value->get_string())
-                                                : std::string_view();
-}
-
 /// Says how it ended when its own output may not.
-void tell_end(Context& context, const std::string& id, std::string_view document) {
+void tell_end(Context& context, const std::string& id, std::string_view document, int sent) {
   const auto parsed = parse_json(document);
-  if (!parsed || text_at(parsed->as_object(), "state") == "succeeded") return;
-  const auto cause = named<Cause>(text_at(parsed->as_object(), "cause")).value_or(Cause::none);
-  const auto& row = row_of(cause);
+  if (!parsed || !parsed->is_object()) return;
+  const auto& job = parsed->get_object();
+  if (text_at(job, "state") == "succeeded") return;
+  const auto head = fmt::format("{} job {} {}", paint_err(context, Style::red, "muster:"), id,
+                                text_at(job, "state"));
+  if (sent != 0 && number_at(job, "signal") == sent)
+    return say(context, fmt::format("{}: by the signal {} handed on to it", head, sent));
+  const auto cause = named<Cause>(text_at(job, "cause")).value_or(Cause::none);
   if (cause == Cause::user_code && !context.err_is_tty) return;  // the exit code says it
-  say(context, fmt::format("{} job {} {}: {}", paint_err(context, Style::red, "muster:"), id,
-                           text_at(parsed->as_object(), "state"), row.text));
-  if (const auto* attempts = field(parsed->as_object(), "attempts");
-      attempts != nullptr && attempts->is_array() && !attempts->get_array().empty())
-    if (const auto* evidence = field(attempts->get_array().back().as_object(), "evidence");
-        evidence != nullptr && evidence->is_array())
-      for (const auto& one : evidence->get_array())
-        if (one.is_string())
-          say(context, fmt::format("  {}", printable(std::string_view(one.get_string()))));
+  say(context, fmt::format("{}: {}", head, row_of(cause).text));
+  const auto& attempts = list_at(job, "attempts");
+  if (!attempts.empty())
+    for (const auto& one : list_at(attempts.back().as_object(), "evidence"))
+      say(context, fmt::format("  {}", printable(bytes_from_json(one).value_or("?"))));
   say(context, fmt::format("  more: muster why {}", id));
 }
 
@@ -94,10 +105,15 @@ void tell_end(Context& context, const std::string& id, std::string_view document
 
 Result<int> follow_to_end(Context& context, const std::string& id, int ranks,
                           OnInterrupt on_interrupt) {
-  const Interrupts interrupts({SIGINT, SIGTERM, SIGQUIT}, Interrupter(context, id, on_interrupt));
-  TRY_VOID(follow_output(context, id, ranks));
+  const auto sent = std::make_shared<std::atomic<int>>(0);
+  const Interrupts interrupts({SIGINT, SIGTERM, SIGQUIT},
+                              Interrupter(context, id, on_interrupt, sent));
+  {
+    const Waiting waiting(context, id);
+    TRY_VOID(follow_output(context, id, ranks));
+  }
   TRY(const auto document, await_end(context, id));
-  tell_end(context, id, document);
+  tell_end(context, id, document, sent->load());
   return exit_code_of(document);
 }
 

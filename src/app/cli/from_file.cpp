@@ -34,8 +34,7 @@ struct Place {
 
 Result<spec::ResolvedJob> resolve_line(const Place& place, std::string_view line,
                                        const spec::SubmitOptions& defaults) {
-  TRY(auto options, spec::submit_options_from_json(line));
-  if (!options.cluster) options.cluster = defaults.cluster;
+  TRY(const auto options, spec::submit_options_from_json(line, defaults));
   TRY(const auto profile,
       spec::profile_of(place.config,
                        options.cluster ? *options.cluster : spec::chosen_profile(place.config)));
@@ -82,6 +81,13 @@ class LineBatch {
   }
 
   int exit_code() const { return exit_code_; }
+  /// How it went, where not everything did.
+  void tell() {
+    if (refused_ != 0)
+      say(context_,
+          fmt::format("submitted {} of {} jobs; mend the lines named above and send those",
+                      accepted_, accepted_ + refused_));
+  }
 
  private:
   Result<> take_answer(std::size_t number, std::string_view line) {
@@ -94,6 +100,7 @@ class LineBatch {
     if (id == nullptr || !id->is_string())
       return fail(Kind::corrupt, "the server's answer has no id");
     print_line(context_, std::string_view(id->get_string()));
+    ++accepted_;
     return {};
   }
 
@@ -101,6 +108,7 @@ class LineBatch {
     error.where = error.where.empty() ? fmt::format("line {}", number)
                                       : fmt::format("line {}: {}", number, error.where);
     const int code = print_error(context_, error);
+    ++refused_;
     if (exit_code_ == 0) exit_code_ = code;
   }
 
@@ -112,6 +120,8 @@ class LineBatch {
   std::vector<std::size_t> numbers_;
   std::set<std::string> sent_envs_;
   int exit_code_ = 0;
+  std::size_t accepted_ = 0;
+  std::size_t refused_ = 0;
 };
 
 Result<> read_lines(int fd, const std::string& name, LineBatch& batch) {
@@ -120,6 +130,9 @@ Result<> read_lines(int fd, const std::string& name, LineBatch& batch) {
   for (;;) {
     const auto n = ::read(fd, buffer, sizeof buffer);
     if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EISDIR)
+      return fail(Kind::usage, fmt::format("{} is a folder", printable(name)),
+                  "--from takes a file with one JSON job a line");
     if (n < 0) return fail_errno(fmt::format("cannot read {}", name), errno);
     if (n == 0) break;
     rest.append(buffer, static_cast<std::size_t>(n));
@@ -140,6 +153,9 @@ Result<int> submit_from(Context& context, const std::string& file,
                         const spec::SubmitOptions& defaults) {
   if (!defaults.command.empty())
     return fail(Kind::usage, "--from takes its commands from the file", "leave the command out");
+  if (defaults.key)
+    return fail(Kind::usage, "--key with --from would make all lines one job",
+                "give each line a \"key\" of its own");
   TRY(auto config, load_config(context));
   TRY(const auto machine, node::probe_machine());
   UniqueFd opened;
@@ -147,9 +163,11 @@ Result<int> submit_from(Context& context, const std::string& file,
     opened.reset(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
     if (!opened) return fail_errno(fmt::format("cannot open {}", file), errno);
   }
-  LineBatch batch(context, defaults, {std::move(config), machine, submitter_of(context)});
+  TRY(auto submitter, submitter_of(context));
+  LineBatch batch(context, defaults, {std::move(config), machine, std::move(submitter)});
   TRY_VOID(read_lines(opened ? opened.get() : STDIN_FILENO, file, batch));
   TRY_VOID(batch.send());
+  batch.tell();
   return batch.exit_code();
 }
 

@@ -17,8 +17,18 @@ std::string left_of(const Option& option) {
                                        : fmt::format(" {}", option.value));
 }
 
+constexpr std::size_t kLeft = 28;
+
+/// A row keeps its columns: only what stands right is folded.
+std::string wrapped_row(std::string_view line, std::size_t width) {
+  if (line.size() <= kLeft || width <= kLeft + 20) return std::string(line);
+  std::string out(line.substr(0, kLeft));
+  for (const char c : wrapped(line.substr(kLeft), width - kLeft, 0))
+    out += c == '\n' ? "\n" + std::string(kLeft, ' ') : std::string(1, c);
+  return out;
+}
+
 void add_row(std::string& out, std::string_view left, std::string_view right) {
-  constexpr std::size_t kLeft = 28;
   if (left.size() + 2 > kLeft)
     out += fmt::format("{}\n{:{}}{}\n", left, "", kLeft, right);
   else
@@ -57,7 +67,34 @@ std::vector<Option> remaining_globals(const Verb& verb) {
   return rest;
 }
 
+constexpr std::size_t kWidest = 100;  // longer lines are hard to read
+
 }  // namespace
+
+std::string fitted(std::string_view page, std::size_t width) {
+  if (width == 0) return std::string(page);
+  width = std::min(width, kWidest);
+  std::string out, paragraph;
+  const auto flush = [&] {
+    if (!paragraph.empty()) out += wrapped(paragraph, width, 0) + "\n";
+    paragraph.clear();
+  };
+  for (const auto line :
+       split(page.substr(0, page.size() - (page.ends_with('\n') ? 1 : 0)), '\n')) {
+    const bool is_prose = !line.empty() && line.front() != ' ' && !line.ends_with(':') &&
+                          !line.starts_with("Usage:") && !line.starts_with("Also:");
+    if (is_prose) {
+      paragraph += (paragraph.empty() ? "" : " ") + std::string(line);
+      continue;
+    }
+    flush();
+    const bool is_row = line.starts_with("  ") && !line.starts_with("    ");
+    out += (is_row || line.starts_with("      --") ? wrapped_row(line, width) : std::string(line)) +
+           "\n";
+  }
+  flush();
+  return out;
+}
 
 std::string welcome_text() {
   return "muster runs any command as a durable job, on this machine or on a cluster.\n"

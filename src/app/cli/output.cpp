@@ -15,6 +15,8 @@ std::string painted(bool has_color, Style style, std::string_view text) {
   return fmt::format("\x1b[{}m{}\x1b[0m", code, text);
 }
 
+std::size_t err_width(const Context& context) { return context.err_is_tty ? context.width : 0; }
+
 }  // namespace
 
 std::string paint(const Context& context, Style style, std::string_view text) {
@@ -29,13 +31,20 @@ void print_line(Context& context, std::string_view line) {
   context.out->write(fmt::format("{}\n", line));
 }
 
+void print_text(Context& context, std::string_view text, Style style) {
+  const auto indent = std::min(text.find_first_not_of(' '), text.size());
+  print_line(context, paint(context, style, wrapped(text, context.width, indent + 2)));
+}
+
 void say(Context& context, std::string_view line) {
   if (!context.globals.quiet) context.err->write(fmt::format("{}\n", line));
 }
 
 void warn(Context& context, std::string_view line) {
-  context.err->write(fmt::format("{} {}\n", paint_err(context, Style::yellow, "muster: warning:"),
-                                 printable(line)));
+  constexpr std::string_view kLabel = "muster: warning:";
+  const auto text = wrapped(fmt::format("{} {}", kLabel, printable(line)), err_width(context), 2);
+  context.err->write(fmt::format("{}{}\n", paint_err(context, Style::yellow, kLabel),
+                                 std::string_view(text).substr(kLabel.size())));
 }
 
 bool wants_record(const Context& context) {
@@ -54,16 +63,21 @@ Result<> print_record(Context& context, std::string_view json) {
   return {};
 }
 
-void print_table(Context& context, const Table& table) {
-  const TableStyle style{.width = context.width, .tab_separated = !context.out_is_tty};
+void print_table(Context& context, const Table& table, TableStyle style) {
+  style.width = context.width;
+  style.tab_separated = !context.out_is_tty;
   context.out->write(render(table, style));
 }
 
 int print_error(Context& context, const Error& error) {
-  std::string text = fmt::format("{} {}\n", paint_err(context, Style::red, "muster:"),
-                                 paint_err(context, Style::bold, printable(error.what)));
+  const auto width = err_width(context);
+  const auto room = [&](std::size_t taken) { return width > taken ? width - taken : 0; };
+  std::string text =
+      fmt::format("{} {}\n", paint_err(context, Style::red, "muster:"),
+                  paint_err(context, Style::bold, wrapped(printable(error.what), room(8), 2)));
   const auto add = [&](std::string_view label, std::string_view line) {
-    text += fmt::format("  {}{}\n", paint_err(context, Style::dim, label), printable(line));
+    text += fmt::format("  {}{}\n", paint_err(context, Style::dim, label),
+                        wrapped(printable(line), room(9), 9));
   };
   if (!error.where.empty()) add("where: ", error.where);
   if (!error.why.empty()) add("why:   ", error.why);

@@ -19,6 +19,8 @@ std::string paint_err(const Context& context, Style style, std::string_view text
 
 /// A line of the answer; a line of the conversation (unless --quiet); a warning.
 void print_line(Context& context, std::string_view line);
+/// A line of the answer that may be long: folded between words to the terminal's width.
+void print_text(Context& context, std::string_view text, Style style = Style::plain);
 void say(Context& context, std::string_view line);
 void warn(Context& context, std::string_view line);
 
@@ -27,7 +29,7 @@ Result<> print_record(Context& context, std::string_view json);
 /// True when the answer is to be a record.
 bool wants_record(const Context& context);
 /// Aligned on a terminal, tab-separated elsewhere.
-void print_table(Context& context, const Table& table);
+void print_table(Context& context, const Table& table, TableStyle style = {});
 
 /// Prints the error and returns the exit code of its kind.
 int print_error(Context& context, const Error& error);

@@ -201,15 +201,14 @@ class Parser {
   Result<> unknown(const std::string& flag) const {
     std::vector<std::string> known;
     if (parsed_.verb)
-      for (const auto& option : parsed_.verb->options)
-        known.push_back(fmt::format("--{}", option.name));
-    for (const auto& option : global_options()) known.push_back(fmt::format("--{}", option.name));
+      for (const auto& option : parsed_.verb->options) known.emplace_back(option.name);
+    for (const auto& option : global_options()) known.emplace_back(option.name);
     auto failed =
         fail(Kind::usage,
              parsed_.verb ? fmt::format("{} has no flag {}", parsed_.verb->name, printable(flag))
                           : fmt::format("no flag {} before a verb", printable(flag)));
-    const auto near = flag.starts_with("--") ? nearest(flag, known) : std::nullopt;
-    if (near) failed.value().fix.push_back(fmt::format("did you mean {}?", *near));
+    const auto near = flag.starts_with("--") ? nearest(flag.substr(2), known) : std::nullopt;
+    if (near) failed.value().fix.push_back(fmt::format("did you mean --{}?", *near));
     if (is_command())
       failed.value().fix.push_back("flags of your own command go after its first word");
     failed.value().fix.push_back(help_hint());

@@ -48,7 +48,10 @@ Result<spec::SubmitOptions> submit_options(const Parsed& parsed) {
   return options;
 }
 
-spec::Submitter submitter_of(const Context& context) {
+Result<spec::Submitter> submitter_of(const Context& context) {
+  if (context.dir.empty())
+    return fail(Kind::not_found, "the current folder does not exist any more",
+                "cd to a folder that does");
   spec::Submitter submitter{.user = context.user,
                             .dir = context.dir,
                             .env = context.env,

@@ -12,6 +12,7 @@ std::vector<Option> submit_flags();
 /// Options and command of a parsed line; flags that are not in the table are the verb's own.
 Result<spec::SubmitOptions> submit_options(const Parsed& parsed);
 /// This process's person, folder, environment, umask, nice and soft limits.
-spec::Submitter submitter_of(const Context& context);
+/// Fails when the current folder is gone: the job would have nowhere to run.
+Result<spec::Submitter> submitter_of(const Context& context);
 
 }  // namespace muster

@@ -13,8 +13,8 @@ json::object node_object(const sched::NodeView& node) {
   json::object out;
   out["name"] = bytes_to_json(node.node.name.str());
   out["cluster"] = bytes_to_json(node.node.cluster);
-  out["cpus"] = static_cast<double>(node.node.cpus.count) / 1000;
-  out["cpus_free"] = static_cast<double>(node.cpus_free.count) / 1000;
+  out["cpus"] = real_to_json(static_cast<double>(node.node.cpus.count) / 1000);
+  out["cpus_free"] = real_to_json(static_cast<double>(node.cpus_free.count) / 1000);
   out["memory"] = node.node.memory.count;
   out["memory_free"] = node.memory_free.count;
   out["gpus"] = node.node.gpus;

@@ -29,6 +29,24 @@ Check disk(const Office& office) {
           is_low ? "free some space: jobs are refused when there is none" : ""};
 }
 
+Check nodes(const sched::View& view) {
+  if (view.nodes.empty())
+    return {"nodes", "fail", "none", "check the profile: muster config explain nodes"};
+  constexpr std::size_t kShown = 4;
+  std::vector<std::string> parts;
+  for (const auto& node : view.nodes) {
+    if (parts.size() == kShown) {
+      parts.push_back(fmt::format("and {} more", view.nodes.size() - kShown));
+      break;
+    }
+    parts.push_back(
+        fmt::format("{} ({} cpu, {}{})", printable(node.node.name.str()), to_text(node.node.cpus),
+                    to_text(node.node.memory),
+                    node.node.gpus > 0 ? fmt::format(", {} gpu", node.node.gpus) : std::string()));
+  }
+  return {"nodes", "ok", join(parts, ", "), ""};
+}
+
 /// The last complaints of the server's own log.
 Check own_log(const Office& office) {
   const std::string path = office.about.home + "/server.log";
@@ -57,11 +75,7 @@ std::vector<Check> server_checks(const Office& office) {
                    to_rfc3339(office.about.started), picture->live_jobs),
        ""});
   checks.push_back(containment(office));
-  const bool has_nodes = !picture->view.nodes.empty();
-  checks.push_back({"nodes", has_nodes ? "ok" : "fail",
-                    fmt::format("{} node{}", picture->view.nodes.size(),
-                                picture->view.nodes.size() == 1 ? "" : "s"),
-                    has_nodes ? "" : "check the profile: muster config explain nodes"});
+  checks.push_back(nodes(picture->view));
   checks.push_back(disk(office));
   checks.push_back(own_log(office));
   return checks;

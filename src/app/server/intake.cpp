@@ -6,6 +6,13 @@
 namespace muster::server {
 namespace {
 
+Result<> check_amount(std::string_view what, std::int64_t asked, std::int64_t low,
+                      std::int64_t high) {
+  if (asked >= low && asked <= high) return {};
+  return fail(Kind::usage, fmt::format("the job asks for {} {}", asked, what),
+              fmt::format("a job may have {} to {}", low, high));
+}
+
 json::value env_to_json(const Environment& env) {
   json::array pairs;
   for (const auto& [name, value] : env)
@@ -45,13 +52,11 @@ Result<> check_spec(const JobSpec& spec) {
   if (spec.dir.empty() || spec.dir.front() != '/')
     return fail(Kind::usage, "the job's folder must be an absolute path");
   const auto& request = spec.request;
-  const bool is_sane = request.nodes >= 1 && request.nodes <= 100'000 &&
-                       request.procs_per_node >= 1 && request.procs_per_node <= 10'000 &&
-                       request.gpus_per_node >= 0 && request.gpus_per_node <= 1'000 &&
-                       request.cpus_per_node.count >= 0 && request.memory_per_node.count >= 0;
-  if (!is_sane)
-    return fail(Kind::usage,
-                "the job asks for an impossible amount of nodes, processes, GPUs, cpus or memory");
+  TRY_VOID(check_amount("nodes", request.nodes, 1, 100'000));
+  TRY_VOID(check_amount("processes a node", request.procs_per_node, 1, 10'000));
+  TRY_VOID(check_amount("GPUs a node", request.gpus_per_node, 0, 1'000));
+  TRY_VOID(check_amount("thousandths of a cpu", request.cpus_per_node.count, 0, INT64_MAX));
+  TRY_VOID(check_amount("bytes of memory", request.memory_per_node.count, 0, INT64_MAX));
   if (spec.name.size() > 255 || spec.key.size() > 255)
     return fail(Kind::usage, "a name or key is longer than 255 bytes");
   return {};

@@ -69,7 +69,7 @@ json::object attempt_object(const Attempt& attempt) {
   out["placed_at"] = to_rfc3339(attempt.placed_at);
   out["started_at"] = time_or_null(attempt.started_at);
   out["ended_at"] = time_or_null(attempt.ended_at);
-  out["cpu_s"] = attempt.cpu_s;
+  out["cpu_s"] = real_to_json(attempt.cpu_s);
   out["peak_bytes"] = attempt.peak_bytes;
   out["oom_kills"] = attempt.oom_kills;
   return out;
@@ -84,9 +84,9 @@ void put_spec(json::object& out, const JobSpec& spec) {
   out["env_names"] = bytes_list(spec.env_names);
   out["parent"] = word(spec.parent);
   out["time_limit_s"] = spec.time_limit.count() > 0
-                            ? json::value(static_cast<double>(spec.time_limit.count()) / 1e6)
+                            ? real_to_json(static_cast<double>(spec.time_limit.count()) / 1e6)
                             : json::value(nullptr);
-  out["grace_s"] = static_cast<double>(spec.grace.count()) / 1e6;
+  out["grace_s"] = real_to_json(static_cast<double>(spec.grace.count()) / 1e6);
   out["snapshot"] = nullptr;
 }
 
@@ -108,7 +108,7 @@ json::object job_object(const Job& job, const JobSpec& spec, const std::vector<R
   out["gpus"] = job.request.gpus_per_node * job.request.nodes;
   out["nodes"] = job.request.nodes;
   out["procs_per_node"] = job.request.procs_per_node;
-  out["cpus_per_node"] = static_cast<double>(job.request.cpus_per_node.count) / 1000;
+  out["cpus_per_node"] = real_to_json(static_cast<double>(job.request.cpus_per_node.count) / 1000);
   out["memory_per_node"] = job.request.memory_per_node.count > 0
                                ? json::value(job.request.memory_per_node.count)
                                : json::value(nullptr);

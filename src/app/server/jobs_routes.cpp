@@ -71,7 +71,7 @@ Result<JobFilter> filter_of(const http::Request& request) {
   if (const auto is_final = request.parameter("final"))
     filter.final = *is_final == "true" || *is_final == "1";
   if (const auto limit = request.parameter("limit")) {
-    TRY(const auto count, parse_whole(*limit, 0, 10'000'000));
+    TRY(const auto count, within(parse_whole(*limit, 1, 10'000'000), "how many jobs to list"));
     filter.limit = static_cast<std::size_t>(count);
   }
   if (const auto after = request.parameter("after")) {

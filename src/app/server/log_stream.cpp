@@ -165,13 +165,13 @@ Result<LogWish> log_wish(const http::Request& request, std::string id) {
       .job = std::move(id), .follow = is_on(request, "follow"), .framed = is_on(request, "framed")};
   const auto rank = request.parameter("rank").value_or("0");
   if (rank != "all") {
-    TRY(const auto number, parse_whole(rank, 0, 1'000'000));
+    TRY(const auto number, within(parse_whole(rank, 0, 1'000'000), "--rank"));
     wish.rank = static_cast<int>(number);
   }
   if (const auto attempt = request.parameter("attempt"); attempt && *attempt == "all")
     wish.all_attempts = true;
   else if (attempt) {
-    TRY(const auto number, parse_whole(*attempt, 1, 1'000'000));
+    TRY(const auto number, within(parse_whole(*attempt, 1, 1'000'000), "--attempt"));
     wish.attempt = static_cast<int>(number);
   }
   if (const auto stream = request.parameter("stream")) {
@@ -181,7 +181,7 @@ Result<LogWish> log_wish(const http::Request& request, std::string id) {
     wish.err = *stream != "out";
   }
   if (const auto tail = request.parameter("tail")) {
-    TRY(const auto lines, parse_whole(*tail, 0, 1'000'000'000));
+    TRY(const auto lines, within(parse_whole(*tail, 0, 1'000'000'000), "--tail"));
     wish.tail = static_cast<std::size_t>(lines);
   }
   return wish;

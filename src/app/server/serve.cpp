@@ -218,6 +218,7 @@ void Household::run() {
                         {"version", build_.version},
                         {"build", build_.build_id},
                         {"tier", office_->about.tier}});
+  options_.on_ready();
   if (options_.ready_fd >= 0) {
     (void)!::write(options_.ready_fd, "ok\n", 3);
     ::close(options_.ready_fd);

@@ -1,5 +1,6 @@
 /// A whole server: composed, run until stopped, taken down in order.
 #pragma once
+#include <functional>
 #include <string>
 
 #include "base/error.hpp"
@@ -13,6 +14,7 @@ struct ServeOptions {
   bool is_automatic = false;  // started by a client: exits when idle and empty
   Duration idle{std::chrono::minutes(10)};
   int ready_fd = -1;  // told "ok\n" or the error when it is known
+  std::function<void()> on_ready = [] {};
   bool verbose = false;
 };
 

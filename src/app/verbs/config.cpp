@@ -64,10 +64,10 @@ std::string record_of(const std::string& profile, const std::vector<Line>& lines
 
 Table table_of(const std::vector<Line>& lines) {
   Table table;
-  table.columns = {{.title = "KEY"}, {.title = "VALUE"}, {.title = "FROM"}, {.title = ""}};
+  table.columns = {{.title = "KEY"}, {.title = "VALUE"}, {.title = "FROM"}};
   for (const auto& [setting, wins] : lines)
     table.rows.push_back({printable(setting.key), printable(setting.value),
-                          printable(spec::to_text(setting.origin)), wins ? "" : "(overruled)"});
+                          printable(spec::to_text(setting.origin)) + (wins ? "" : " (overruled)")});
   return table;
 }
 

@@ -1,17 +1,12 @@
 #include "app/cli/client.hpp"
 #include "app/cli/files.hpp"
+#include "app/cli/job_cells.hpp"
 #include "app/cli/output.hpp"
 #include "app/cli/verb.hpp"
 #include "base/text.hpp"
-#include "core/model/json.hpp"
 
 namespace muster {
 namespace {
-
-std::string text_at(const json::object& object, std::string_view name) {
-  const auto* value = field(object, name);
-  return value == nullptr ? std::string() : printable(bytes_from_json(*value).value_or(""));
-}
 
 Style style_of(std::string_view state) {
   return state == "ok" ? Style::green : state == "warn" ? Style::yellow : Style::red;
@@ -68,11 +63,12 @@ Result<int> run(Context& context, const Parsed& parsed) {
   for (const auto& one : checks) {
     const auto& object = one.as_object();
     const auto state = text_at(object, "state");
-    print_line(context, fmt::format("{} {}: {}",
-                                    paint(context, style_of(state), fmt::format("{:<4}", state)),
-                                    text_at(object, "name"), text_at(object, "text")));
-    if (const auto fix = text_at(object, "fix"); !fix.empty())
-      print_line(context, paint(context, Style::dim, "     fix: " + fix));
+    const auto text = wrapped(
+        fmt::format("{:<4} {}: {}", state, text_at(object, "name"), shown_at(object, "text")),
+        context.width, 5);
+    print_line(context, paint(context, style_of(state), text.substr(0, 4)) + text.substr(4));
+    if (const auto fix = shown_at(object, "fix"); !fix.empty())
+      print_text(context, "     fix: " + fix, Style::dim);
   }
   return is_well ? 0 : 1;
 }

@@ -10,7 +10,7 @@ namespace {
 Result<int> run(Context& context, const Parsed& parsed) {
   const auto& verbs = all_verbs();
   if (parsed.operands.empty()) {
-    context.out->write(overview_text(verbs));
+    context.out->write(fitted(overview_text(verbs), context.width));
     return 0;
   }
   for (const auto& word : parsed.operands) {
@@ -23,7 +23,7 @@ Result<int> run(Context& context, const Parsed& parsed) {
           Kind::not_found, fmt::format("no verb \"{}\"", printable(word)),
           near ? fmt::format("did you mean: muster help {}", *near) : "all verbs: muster help");
     }
-    context.out->write(help_text(*verb));
+    context.out->write(fitted(help_text(*verb), context.width));
   }
   return 0;
 }

@@ -4,6 +4,7 @@
 #include "app/cli/log_frames.hpp"
 #include "app/cli/output.hpp"
 #include "app/cli/verb.hpp"
+#include "app/cli/waiting.hpp"
 #include "base/text.hpp"
 
 namespace muster {
@@ -41,6 +42,9 @@ class SafeLines {
 };
 
 Result<Call> call_of(const Parsed& parsed) {
+  if (parsed.globals.format != Format::text)
+    return fail(Kind::usage, "logs gives the job's own bytes, in no other format",
+                "leave -o out; what is known of the job: muster query ID -o json");
   if (parsed.operands.size() != 1)
     return fail(Kind::usage, "logs takes one job", "muster logs ID; list jobs with muster query");
   Call call{.route = "jobs.logs", .id = parsed.operands.front()};
@@ -58,6 +62,8 @@ Result<int> run(Context& context, const Parsed& parsed) {
   const bool is_merged = parsed.value("rank") == "all";
   if (is_merged) call.query.emplace_back("framed", "1");
   TRY(auto* api, context.api());
+  std::optional<Waiting> waiting;
+  if (parsed.has("follow")) waiting.emplace(context, call.id);
   SafeLines safe(context);
   const bool is_safe = context.out_is_tty && !parsed.has("raw");
   const auto put = [&](std::string_view bytes) {

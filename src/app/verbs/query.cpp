@@ -36,7 +36,7 @@ Result<int> list(Context& context, const Parsed& parsed) {
   else if (context.globals.format == Format::name)
     TRY_VOID(print_names(context, document));
   else
-    TRY_VOID(print_jobs(context, document));
+    TRY_VOID(print_jobs(context, document, parsed.has("state") || parsed.has("user")));
   return 0;
 }
 

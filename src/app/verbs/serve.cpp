@@ -66,8 +66,10 @@ Result<int> run(Context& context, const Parsed& parsed) {
   }
   block_signals();
   if (!options.is_automatic)
-    say(context,
-        fmt::format("serving {}; stop it with Ctrl-C or muster serve --stop", context.paths.state));
+    options.on_ready = [&context] {
+      say(context, fmt::format("serving {}; stop it with Ctrl-C or muster serve --stop",
+                               context.paths.state));
+    };
   const auto served = server::serve(options);
   if (!served && options.ready_fd >= 0) {
     const auto text = api::error_to_json(served.error()) + "\n";

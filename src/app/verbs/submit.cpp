@@ -6,19 +6,22 @@
 #include "app/cli/output.hpp"
 #include "app/cli/submit_flags.hpp"
 #include "app/cli/verb.hpp"
+#include "base/text.hpp"
 
 namespace muster {
 namespace {
 
-void announce(Context& context, const Accepted& accepted) {
+/// `name`: what the person called it; the shorter way to say which job.
+void announce(Context& context, const Accepted& accepted, const std::string& name, bool stays) {
   for (const auto& warning : accepted.warnings) warn(context, warning);
   if (context.globals.format == Format::name || !context.out_is_tty)
     print_line(context, accepted.id);
   else
     print_line(context, fmt::format("{} {}", accepted.existed ? "already submitted" : "submitted",
                                     paint(context, Style::bold, accepted.id)));
-  if (context.globals.format == Format::text)
-    say(context, fmt::format("follow it: muster logs -f {}", accepted.id));
+  if (context.globals.format == Format::text && !stays)
+    say(context, fmt::format("follow it: muster logs -f {}",
+                             name.empty() ? accepted.id : shell_quoted({&name, 1})));
 }
 
 Result<int> run(Context& context, const Parsed& parsed) {
@@ -32,7 +35,7 @@ Result<int> run(Context& context, const Parsed& parsed) {
     TRY_VOID(print_record(context, document));
     return 0;
   }
-  announce(context, accepted);
+  announce(context, accepted, job.spec.name, stays);
   if (parsed.has("follow"))
     return follow_to_end(context, accepted.id, job.spec.request.ranks(), OnInterrupt::detach);
   if (!parsed.has("wait")) return 0;

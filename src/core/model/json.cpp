@@ -1,5 +1,7 @@
 #include "core/model/json.hpp"
 
+#include <cmath>
+
 #include "base/text.hpp"
 
 namespace muster {
@@ -38,6 +40,41 @@ Result<std::string> bytes_from_json(const json::value& value) {
 const json::value* field(const json::object& object, std::string_view name) {
   const auto* value = object.if_contains(json::string_view(name.data(), name.size()));
   return value == nullptr || value->is_null() ? nullptr : value;
+}
+
+std::string_view text_at(const json::object& object, std::string_view name) {
+  const auto* value = field(object, name);
+  return value != nullptr && value->is_string() ? std::string_view(value->get_string())
+                                                : std::string_view();
+}
+
+std::int64_t number_at(const json::object& object, std::string_view name) {
+  const auto* value = field(object, name);
+  return value != nullptr && value->is_int64() ? value->get_int64() : 0;
+}
+
+double real_at(const json::object& object, std::string_view name) {
+  const auto* value = field(object, name);
+  if (value == nullptr) return 0;
+  return value->is_double() ? value->get_double() : static_cast<double>(number_at(object, name));
+}
+
+bool flag_at(const json::object& object, std::string_view name) {
+  const auto* value = field(object, name);
+  return value != nullptr && value->is_bool() && value->get_bool();
+}
+
+const json::array& list_at(const json::object& object, std::string_view name) {
+  static const json::array kEmpty;
+  const auto* value = field(object, name);
+  return value != nullptr && value->is_array() ? value->get_array() : kEmpty;
+}
+
+json::value real_to_json(double number) {
+  constexpr double kExact = 9007199254740992.0;  // 2^53
+  if (std::abs(number) < kExact && number == std::floor(number))
+    return static_cast<std::int64_t>(number);
+  return number;
 }
 
 }  // namespace muster

@@ -20,4 +20,13 @@ Result<std::string> bytes_from_json(const json::value& value);
 /// A field's value, or nothing when absent or null.
 const json::value* field(const json::object& object, std::string_view name);
 
+/// Fields read leniently: empty, 0 or false when absent or of another type.
+std::string_view text_at(const json::object& object, std::string_view name);
+std::int64_t number_at(const json::object& object, std::string_view name);
+double real_at(const json::object& object, std::string_view name);
+bool flag_at(const json::object& object, std::string_view name);
+const json::array& list_at(const json::object& object, std::string_view name);
+/// An integer where the number is whole: 2, not 2E0.
+json::value real_to_json(double number);
+
 }  // namespace muster

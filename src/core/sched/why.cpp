@@ -57,6 +57,20 @@ std::string holders_text(const std::vector<Holder>& holders, const std::string& 
   return join(parts, ", ");
 }
 
+/// On how many nodes the same number of processes would fit; 0: on no number of them.
+int spread_over_nodes(const View& view, const std::string& cluster, const Request& request) {
+  for (int procs = request.procs_per_node - 1; procs >= 1; --procs) {
+    if (request.ranks() % procs != 0) continue;
+    auto smaller = request;
+    smaller.nodes = request.ranks() / procs;
+    smaller.procs_per_node = procs;
+    smaller.cpus_per_node.count = request.cpus_per_node.count / request.procs_per_node * procs;
+    smaller.gpus_per_node = request.gpus_per_node / request.procs_per_node * procs;
+    if (could_ever_fit(view, cluster, smaller)) return smaller.nodes;
+  }
+  return 0;
+}
+
 Reason busy(const Question& q) {
   const auto less = [](const NodeView& a, const NodeView& b) {
     return std::pair(a.gpus_free.size(), a.cpus_free) < std::pair(b.gpus_free.size(), b.cpus_free);
@@ -98,12 +112,14 @@ std::vector<Reason> why_never(const View& view, const std::string& cluster,
            std::tuple(b.node.gpus, b.node.cpus, b.node.memory);
   };
   const auto* largest = best_node(view, cluster, less);
+  const auto spread = spread_over_nodes(view, cluster, request);
   return {
       {.code = "no_such_node",
        .text = fmt::format("needs {}; the largest node has {} ({})", need_text(request),
                            amounts(largest->node.cpus, largest->node.gpus, largest->node.memory),
                            largest->node.name.str()),
-       .fix = "ask for less a node, or add a larger node to the profile"}};
+       .fix = spread == 0 ? "ask for less a node, or add a larger node to the profile"
+                          : fmt::format("spread it: --nodes {}", spread)}};
 }
 
 std::vector<Reason> why_waiting(const Question& q) {

@@ -25,7 +25,6 @@ class FileReader {
     if (root.kind != YamlKind::map)
       return fail_at(file_.path, root, "a configuration must be a map",
                      "begin with default: NAME or clusters:");
-    static const std::vector<std::string> kTop{"default", "clusters", "stores"};
     for (const auto& [key, value] : root.pairs) {
       if (key.text == "default")
         TRY_VOID(read_default(value));
@@ -34,13 +33,24 @@ class FileReader {
       else if (key.text == "stores")
         warn_unused(key, "stores");
       else
-        return unknown_key(file_.path, key, kTop);
+        return unknown_top(key);
     }
     return {};
   }
 
  private:
   Origin at(const YamlNode& node) const { return {layer_, place_of(file_.path, node)}; }
+
+  /// A key of a profile one level too high is the likeliest slip.
+  tl::unexpected<Error> unknown_top(const YamlNode& key) const {
+    static const std::vector<std::string> kTop{"default", "clusters", "stores"};
+    const auto keys = known_keys();
+    const auto near = nearest(key.text, keys);
+    if (!near || nearest(key.text, kTop)) return unknown_key(file_.path, key, kTop);
+    return fail_at(
+        file_.path, key, fmt::format("\"{}\" does not stand at the top", printable(key.text)),
+        fmt::format("it belongs to a cluster: {{clusters: {{local: {{{}: ...}}}}}}", *near));
+  }
 
   void warn_unused(const YamlNode& key, std::string_view path) {
     config_.warnings.push_back(fmt::format("{}: {} is known, not used by this version",
@@ -86,7 +96,12 @@ class FileReader {
     switch (row->shape) {
       case KeyShape::scalar: return add_scalar(layer, key.text, value);
       case KeyShape::map: return add_map(layer, *row, value);
-      case KeyShape::list: return add_nodes(layer, value);
+      case KeyShape::list:
+        // The server has the nodes, and it serves all projects of a person.
+        if (layer_ == Layer::project)
+          return fail_at(file_.path, key, "nodes are this machine's, not a project's",
+                         "move them to the person's own file: muster config path");
+        return add_nodes(layer, value);
     }
     return {};
   }
@@ -170,7 +185,23 @@ std::vector<std::pair<std::string, std::string>> keys_of_variable(std::string_vi
   return pairs;
 }
 
+/// MUSTER_TIME_LMIT would be without effect and without a word.
+void warn_of_slips(const Environment& env, Config& config) {
+  std::vector<std::string> known;
+  for (const auto& row : profile_keys()) known.push_back(variable_of(row.name));
+  for (auto at = env.lower_bound("MUSTER_"); at != env.end() && at->first.starts_with("MUSTER_");
+       ++at) {
+    if (std::find(known.begin(), known.end(), at->first) != known.end()) continue;
+    const auto rest = at->first.substr(7);
+    for (const auto& name : known)
+      if (rest.size() > 4 && edit_distance(rest, name.substr(7)) == 1)
+        config.warnings.push_back(fmt::format(
+            "environment variable {} has no effect; did you mean {}?", printable(at->first), name));
+  }
+}
+
 Result<> read_environment(const Environment& env, Config& config) {
+  warn_of_slips(env, config);
   for (const auto& row : profile_keys()) {
     const bool has_variable = row.apply != nullptr && row.name != "_base_" && row.name != "nodes" &&
                               row.name != "env" && row.name != "kind";

@@ -202,11 +202,12 @@ void add_numbers(Members& members, const SubmitOptions& o) {
 
 }  // namespace
 
-Result<SubmitOptions> submit_options_from_json(std::string_view text) {
+Result<SubmitOptions> submit_options_from_json(std::string_view text,
+                                               const SubmitOptions& defaults) {
   TRY(const auto value, parse_json(text));
   if (!value.is_object())
     return fail(Kind::usage, "a job is a JSON object", R"({"command":["python","train.py"]})");
-  SubmitOptions options;
+  auto options = defaults;
   TRY_VOID(read_fields(options, value.get_object()));
   if (options.command.empty() && !options.shell)
     return fail(Kind::usage, "a job needs a command", R"({"command":["python","train.py"]})");

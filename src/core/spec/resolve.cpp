@@ -43,9 +43,10 @@ Result<std::vector<std::string>> command_of(const SubmitOptions& options) {
                 "put all of it into the text of --shell, or leave --shell out");
   if (options.shell) return std::vector<std::string>{"/bin/sh", "-c", *options.shell};
   if (options.command.empty())
-    return fail(Kind::usage, "there is no command to run", "muster submit python train.py");
+    return fail(Kind::usage, "there is no command to run", "name one, as: python train.py");
   if (options.command.front().empty())
-    return fail(Kind::usage, "the command's first word is empty", "muster submit python train.py");
+    return fail(Kind::usage, "the command's first word is empty",
+                "name a program, as: python train.py");
   for (const auto& word : options.command)
     if (word.find('\0') != std::string::npos)
       return fail(Kind::usage, "an argument holds a NUL byte, which none can carry");

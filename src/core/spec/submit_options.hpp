@@ -69,7 +69,9 @@ Result<> set_by_flag(SubmitOptions& options, std::string_view flag, std::string_
 /// One job as JSON (`command` or `shell` is the only required field; fields have the flags' names).
 /// Unknown fields are errors with the nearest known one; bytes that are not UTF-8 are
 /// {"b64":"..."}.
-Result<SubmitOptions> submit_options_from_json(std::string_view text);
+/// What the text does not say is taken from `defaults`.
+Result<SubmitOptions> submit_options_from_json(std::string_view text,
+                                               const SubmitOptions& defaults = {});
 /// The same job as JSON, for sending: reading it back gives equal options.
 std::string to_json(const SubmitOptions& options);
 

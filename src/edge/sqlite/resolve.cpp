@@ -7,6 +7,7 @@ namespace {
 constexpr std::size_t kLongestText = 1024;
 constexpr std::size_t kCandidatesShown = 8;
 constexpr std::int64_t kRecentJobs = 500;  // where a misspelt word is looked for
+constexpr std::int64_t kRecentDigits = 10'000;
 
 struct Candidate {
   JobSeq seq = 0;
@@ -62,6 +63,17 @@ Result<Candidates> by_suffix(sqlite::Db& db, const std::string& text) {
                   std::string(text.rbegin(), text.rend()));
 }
 
+/// The beginning of the eight digits that tables show; of the jobs a table would show.
+Result<Candidates> by_digits(sqlite::Db& db, const std::string& text) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  if (text.size() > 8 || text.find_first_not_of(kDigits) != std::string::npos) return Candidates();
+  TRY(auto rows, db.statement("SELECT seq, id, name, state FROM jobs"
+                              " WHERE seq > (SELECT max(seq) FROM jobs) - ?3"
+                              " AND substr(id, -8, ?4) = ?1 ORDER BY seq DESC LIMIT ?2"));
+  rows.bind(text, kCandidatesShown + 1, kRecentDigits, static_cast<std::int64_t>(text.size()));
+  return gather(rows);
+}
+
 Result<Candidates> by_name(sqlite::Db& db, const std::string& text) {
   TRY(auto rows, db.statement("SELECT seq, id, name, state FROM jobs WHERE name = ?1"
                               " ORDER BY seq DESC LIMIT ?2"));
@@ -74,7 +86,7 @@ tl::unexpected<Error> ambiguous(std::string_view text, Candidates all) {
   all.erase(std::unique(all.begin(), all.end()), all.end());
   Error error{.kind = Kind::usage};
   error.what = fmt::format("\"{}\" may mean several jobs", printable(text));
-  error.why = "it is part of several ids, or several jobs have this name";
+  error.why = "it is part of several ids, or several jobs have this name; newest first";
   const auto shown = std::min(all.size(), kCandidatesShown);
   for (const auto& one : std::span(all).first(shown))
     error.fix.push_back(
@@ -112,7 +124,7 @@ Result<JobSeq> Records::resolve(std::string_view typed) {
   TRY(const auto whole, db_.integer("SELECT seq FROM jobs WHERE id = ?1", text));
   if (whole != 0) return whole;
   Candidates all;
-  for (const auto find : {by_prefix, by_suffix, by_name}) {
+  for (const auto find : {by_name, by_prefix, by_suffix, by_digits}) {
     TRY(auto found, find(db_, text));
     if (found.size() == 1) return found.front().seq;
     all.insert(all.end(), found.begin(), found.end());
