@@ -181,7 +181,7 @@ TEST(CommandLine, TheSubmittersOwnLimitsAndMaskAreRead) {
   Context context;
   context.user = "ada";
   context.dir = "/here";
-  const auto submitter = submitter_of(context);
+  const auto submitter = submitter_of(context).value();
   EXPECT_EQ(submitter.user, "ada");
   EXPECT_GT(submitter.limits.at("nofile"), 0);
   EXPECT_TRUE(submitter.limits.contains("stack"));
