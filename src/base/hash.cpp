@@ -13,12 +13,23 @@
 
 namespace muster {
 
+std::array<std::uint8_t, 32> sha256(std::string_view bytes) {
+  // Looking the algorithm up and making a context cost more than hashing a small file.
+  static const EVP_MD* const algorithm = EVP_MD_fetch(nullptr, "SHA256", nullptr);
+  thread_local const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context(
+      EVP_MD_CTX_new(), EVP_MD_CTX_free);
+  std::array<std::uint8_t, 32> digest{};
+  const bool is_done = algorithm != nullptr && context != nullptr &&
+                       EVP_DigestInit_ex(context.get(), algorithm, nullptr) == 1 &&
+                       EVP_DigestUpdate(context.get(), bytes.data(), bytes.size()) == 1 &&
+                       EVP_DigestFinal_ex(context.get(), digest.data(), nullptr) == 1;
+  MUSTER_CHECK(is_done, "SHA-256 is not available");
+  return digest;
+}
+
 std::string sha256_hex(std::string_view bytes) {
-  unsigned char digest[EVP_MAX_MD_SIZE];
-  unsigned int size = 0;
-  const int ok = EVP_Digest(bytes.data(), bytes.size(), digest, &size, EVP_sha256(), nullptr);
-  MUSTER_CHECK(ok == 1, "SHA-256 is not available");
-  return to_hex({reinterpret_cast<const char*>(digest), size});
+  const auto digest = sha256(bytes);
+  return to_hex({reinterpret_cast<const char*>(digest.data()), digest.size()});
 }
 
 std::string random_bytes(std::size_t count) {
@@ -30,6 +41,8 @@ std::string random_bytes(std::size_t count) {
   }
   return bytes;
 }
+
+std::uint64_t xxh3(std::string_view bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
 
 struct Xxh3::State {
   XXH3_state_t state;

@@ -1,5 +1,6 @@
 /// Hashes: SHA-256 for identity, XXH3-64 for integrity of what we wrote ourselves.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -7,11 +8,14 @@
 
 namespace muster {
 
+std::array<std::uint8_t, 32> sha256(std::string_view bytes);
 /// Lower-case hex of SHA-256.
 std::string sha256_hex(std::string_view bytes);
 /// Cryptographic randomness, for keys and tokens.
 std::string random_bytes(std::size_t count);
 
+/// XXH3-64 at once.
+std::uint64_t xxh3(std::string_view bytes);
 /// XXH3-64 fed piece by piece.
 class Xxh3 {
  public:

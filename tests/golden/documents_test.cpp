@@ -118,9 +118,10 @@ TEST(GoldenDocuments, TheExitRecord) {
   const auto text = process::exit_text(sample_record(), 2, 42);
   expect_golden("exit.json", unfolded(text));
   EXPECT_EQ(sorted_unique(names_in(text)),
-            sorted_unique({"v", "attempt", "epoch", "ranks", "rank", "exit", "signal", "started",
-                           "ended", "ended_run_us", "cpu_us", "peak_bytes", "oom_kills",
-                           "out_bytes", "err_bytes", "out_xxh3", "err_xxh3", "killed_by", "why"}));
+            sorted_unique({"v",        "attempt",    "epoch",     "ranks",     "rank",
+                           "exit",     "signal",     "started",   "ended",     "ended_run_us",
+                           "cpu_us",   "peak_bytes", "oom_kills", "out_bytes", "err_bytes",
+                           "out_xxh3", "err_xxh3",   "killed_by", "handed_on", "why"}));
   EXPECT_EQ(sorted_unique(reference_names("home.md", "`exit.json`:")),
             sorted_unique(names_in(text)));
   const auto back = decode_exit_record(text);

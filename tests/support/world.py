@@ -30,13 +30,14 @@ class World(unittest.TestCase):
 
     config = None  # text of config.yaml
     check_fold = True
+    code = "here"  # or "snapshot", as people have it
 
     def setUp(self):
         self.base = tempfile.mkdtemp(prefix="muster-test-")
         self.home = os.path.join(self.base, "home")
         self.dir = os.path.join(self.base, "dir")
         os.mkdir(self.dir)
-        self.env = {"PATH": os.environ["PATH"], "HOME": self.base, "MUSTER_HOME": self.home, "LANG": "C.UTF-8"}
+        self.env = {"PATH": os.environ["PATH"], "HOME": self.base, "MUSTER_HOME": self.home, "LANG": "C.UTF-8", "MUSTER_CODE": self.code}
         for name in ("ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"):
             if name in os.environ:
                 self.env[name] = os.environ[name]

@@ -15,6 +15,7 @@
 #include "app/api/remote.hpp"
 #include "base/unique_fd.hpp"
 #include "edge/fs/files.hpp"
+#include "edge/fs/own_folder.hpp"
 #include "edge/http/client.hpp"
 
 namespace muster::api {
@@ -59,7 +60,7 @@ Result<> is_answering(const std::string& home) {
   ::fcntl(kReadyFd, F_SETFD, 0);
   const int null = ::open("/dev/null", O_RDWR);
   const int err = ::open((starter.home + "/server.err").c_str(),
-                         O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600);
+                         O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK, 0600);
   ::dup2(null, 0);
   ::dup2(null, 1);
   ::dup2(err >= 0 ? err : null, 2);
@@ -76,7 +77,7 @@ Result<> is_answering(const std::string& home) {
 }
 
 Result<UniqueFd> launch(const Starter& starter) {
-  TRY_VOID(fs::make_dirs(starter.home));
+  TRY_VOID(fs::claim_folder(starter.home, "server.lock"));
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return fail_errno("cannot make a pipe", errno);
   UniqueFd read_end(ends[0]), write_end(ends[1]);
@@ -154,7 +155,8 @@ Result<std::unique_ptr<Api>> connect_or_start(const Starter& starter) {
   TRY(const auto ready, launch(starter));
   const auto words = first_words(ready.get(), deadline);
   // Another client may have been faster: its server is as good as ours.
-  const bool lost_race = words.find("\"conflict\"") != std::string::npos;
+  const bool lost_race =
+      words.starts_with('{') && error_from_json(503, words).where.ends_with("/server.lock");
   if (words != "ok\n" && !lost_race) return did_not_start(starter, words);
   for (;;) {
     auto api = connect_only(starter.home);

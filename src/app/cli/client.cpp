@@ -9,6 +9,7 @@
 #include "app/cli/log_frames.hpp"
 #include "app/cli/output.hpp"
 #include "app/cli/submit_flags.hpp"
+#include "app/cli/take_code.hpp"
 #include "app/server/intake.hpp"
 #include "base/hash.hpp"
 #include "base/text.hpp"
@@ -38,6 +39,15 @@ bool is_outside_end(Cause cause) {
          cause == Cause::time_limit || cause == Cause::exec_failed;
 }
 
+constexpr const char* kGarbledFix = "muster doctor shows which server answers";
+
+/// An object, or the server does not speak our language.
+Result<json::value> parse_answer(std::string_view body) {
+  auto parsed = parse_json(body);
+  if (parsed && parsed->is_object()) return parsed;
+  return fail(Kind::corrupt, "the server's answer cannot be read", kGarbledFix);
+}
+
 Result<> check_folder(const std::string& dir) {
   if (!fs::exists(dir))
     return fail(Kind::not_found, fmt::format("there is no folder {}", printable(dir)),
@@ -50,7 +60,8 @@ Result<> check_folder(const std::string& dir) {
 
 }  // namespace
 
-Result<spec::ResolvedJob> resolve_here(Context& context, const spec::SubmitOptions& options) {
+Result<spec::ResolvedJob> resolve_here(Context& context, const spec::SubmitOptions& options,
+                                       CodeTaker& code) {
   TRY(const auto config, load_config(context));
   for (const auto& warning : config.warnings) warn(context, warning);
   TRY(const auto profile,
@@ -62,6 +73,7 @@ Result<spec::ResolvedJob> resolve_here(Context& context, const spec::SubmitOptio
   TRY_VOID(check_folder(job.spec.dir));
   if (job.spec.key.empty()) job.spec.key = to_hex(random_bytes(16));
   for (const auto& warning : job.warnings) warn(context, warning);
+  TRY_VOID(code.take(job));
   return job;
 }
 
@@ -77,8 +89,10 @@ Result<std::string> call_again(Context& context, const Call& call) {
 Result<Accepted> submit(Context& context, const spec::ResolvedJob& job) {
   TRY(const auto body,
       call_again(context, {.route = "jobs.submit", .body = server::submission_json(job, true)}));
-  TRY(const auto parsed, parse_json(body));
-  const auto& object = parsed.as_object();
+  TRY(const auto parsed, parse_answer(body));
+  const auto& object = parsed.get_object();
+  if (text_at(object, "id").empty())
+    return fail(Kind::corrupt, "the server's answer has no id", kGarbledFix);
   Accepted accepted{.id = std::string(text_at(object, "id")),
                     .existed = flag_at(object, "existed")};
   for (const auto& warning : list_at(object, "warnings"))
@@ -91,8 +105,8 @@ Result<std::string> await_end(Context& context, const std::string& id, double ti
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration<double>(timeout_s);
   for (int tries = 0;; ++tries) {
     TRY(auto document, call_again(context, {.route = "jobs.get", .id = id}));
-    TRY(const auto parsed, parse_json(document));
-    const auto state = named<JobState>(text_at(parsed.as_object(), "state"));
+    TRY(const auto parsed, parse_answer(document));
+    const auto state = named<JobState>(text_at(parsed.get_object(), "state"));
     if (state && is_final(*state)) return document;
     if (timeout_s > 0 && std::chrono::steady_clock::now() > deadline)
       return fail(Kind::exhausted, fmt::format("job {} has not ended in time", id));
@@ -135,13 +149,13 @@ Result<> follow_output(Context& context, const std::string& id, int ranks) {
         [&](std::string_view chunk) {
           tries = 0;
           broken = frames.feed(chunk, [&](const LogFrame& frame) { copy.take(frame); });
-          return broken.has_value();
+          return broken.has_value() && !context.out->is_broken();
         });
-    if (!broken) return broken;
+    if (!broken || context.out->is_broken()) return broken;
     copy.rewind();  // a new stream begins at the beginning: what was copied is left out
     if (streamed) {
       TRY(const auto document, call_again(context, {.route = "jobs.get", .id = id}));
-      TRY(const auto parsed, parse_json(document));
+      TRY(const auto parsed, parse_answer(document));
       const auto state = named<JobState>(text_at(parsed.as_object(), "state"));
       if (state && is_final(*state)) return {};
       continue;

@@ -17,8 +17,11 @@ struct Accepted {
   std::vector<std::string> warnings;
 };
 
-/// Resolves what was asked with this person's profile, environment and machine.
-Result<spec::ResolvedJob> resolve_here(Context& context, const spec::SubmitOptions& options);
+class CodeTaker;
+
+/// Resolves what was asked with this person's profile, environment and machine, and takes the code.
+Result<spec::ResolvedJob> resolve_here(Context& context, const spec::SubmitOptions& options,
+                                       CodeTaker& code);
 
 /// Returns when the job is durable.
 Result<Accepted> submit(Context& context, const spec::ResolvedJob& job);

@@ -33,6 +33,8 @@ class FdWriter final : public Writer {
     }
   }
 
+  bool is_broken() const override { return error_ != 0; }
+
   Result<> finish() override {
     if (error_ == 0) return {};
     return fail_errno(fmt::format("{} takes nothing more", name_), error_);

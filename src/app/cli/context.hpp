@@ -20,6 +20,8 @@ struct Writer {
   virtual ~Writer() = default;
   virtual void write(std::string_view bytes) = 0;
   virtual Result<> finish() = 0;
+  /// Nothing written from now on arrives.
+  virtual bool is_broken() const { return false; }
 };
 /// Writes to a descriptor it does not own, at once and whole.
 std::unique_ptr<Writer> fd_writer(int fd, std::string name);

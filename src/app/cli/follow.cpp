@@ -101,10 +101,27 @@ void tell_end(Context& context, const std::string& id, std::string_view document
   say(context, fmt::format("  more: muster why {}", id));
 }
 
+void block_pipe_signal() {
+  sigset_t pipe;
+  ::sigemptyset(&pipe);
+  ::sigaddset(&pipe, SIGPIPE);
+  ::pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
+}
+
+/// Nobody reads any more (`muster run ... | head`): the job is told as it would be in a plain pipe.
+Result<int> end_by_pipe(Context& context, const std::string& id) {
+  (void)call_again(
+      context, {.route = "jobs.signal", .id = id, .query = {{"number", std::to_string(SIGPIPE)}}});
+  if (context.err_is_tty)
+    say(context, fmt::format("muster: stdout is closed; job {} got SIGPIPE and may go on", id));
+  return 128 + SIGPIPE;
+}
+
 }  // namespace
 
 Result<int> follow_to_end(Context& context, const std::string& id, int ranks,
                           OnInterrupt on_interrupt) {
+  if (on_interrupt == OnInterrupt::signal_job) block_pipe_signal();
   const auto sent = std::make_shared<std::atomic<int>>(0);
   const Interrupts interrupts({SIGINT, SIGTERM, SIGQUIT},
                               Interrupter(context, id, on_interrupt, sent));
@@ -112,6 +129,7 @@ Result<int> follow_to_end(Context& context, const std::string& id, int ranks,
     const Waiting waiting(context, id);
     TRY_VOID(follow_output(context, id, ranks));
   }
+  if (context.out->is_broken()) return end_by_pipe(context, id);
   TRY(const auto document, await_end(context, id));
   tell_end(context, id, document, sent->load());
   return exit_code_of(document);

@@ -11,6 +11,7 @@
 #include "app/cli/files.hpp"
 #include "app/cli/output.hpp"
 #include "app/cli/submit_flags.hpp"
+#include "app/cli/take_code.hpp"
 #include "app/server/env_store.hpp"
 #include "app/server/intake.hpp"
 #include "base/hash.hpp"
@@ -30,6 +31,7 @@ struct Place {
   spec::Config config;
   node::Machine machine;
   spec::Submitter submitter;
+  CodeTaker& code;
 };
 
 Result<spec::ResolvedJob> resolve_line(const Place& place, std::string_view line,
@@ -41,6 +43,7 @@ Result<spec::ResolvedJob> resolve_line(const Place& place, std::string_view line
   TRY(auto job, spec::resolve(options, profile, node::machine_nodes(place.machine, profile),
                               place.submitter));
   if (job.spec.key.empty()) job.spec.key = to_hex(random_bytes(16));
+  TRY_VOID(place.code.take(job));
   return job;
 }
 
@@ -164,7 +167,8 @@ Result<int> submit_from(Context& context, const std::string& file,
     if (!opened) return fail_errno(fmt::format("cannot open {}", file), errno);
   }
   TRY(auto submitter, submitter_of(context));
-  LineBatch batch(context, defaults, {std::move(config), machine, std::move(submitter)});
+  CodeTaker code(context);
+  LineBatch batch(context, defaults, {std::move(config), machine, std::move(submitter), code});
   TRY_VOID(read_lines(opened ? opened.get() : STDIN_FILENO, file, batch));
   TRY_VOID(batch.send());
   batch.tell();

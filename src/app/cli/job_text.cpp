@@ -65,6 +65,26 @@ std::string size_text(const json::object& job) {
   return gpus > 0 ? text + fmt::format(", {} gpu", gpus) : text;
 }
 
+/// "snapshot 3f2a91c04b7e of commit 1a2b3c4d (main), 2 files differ; linked: data, .venv"
+std::string code_text(const json::object& job) {
+  const auto id = shown_at(job, "snapshot");
+  const auto* code = field(job, "code");
+  if (id.empty() || code == nullptr || !code->is_object()) return {};
+  const auto& in = code->get_object();
+  auto text = fmt::format("snapshot {}", id.substr(0, 12));
+  if (const auto commit = shown_at(in, "commit"); !commit.empty()) {
+    text += fmt::format(" of commit {}", commit.substr(0, 8));
+    if (const auto branch = shown_at(in, "branch"); !branch.empty())
+      text += fmt::format(" ({})", branch);
+    if (const auto dirty = number_at(in, "dirty"); dirty > 0)
+      text += fmt::format(", {} file{}", dirty, dirty == 1 ? " differs" : "s differ");
+  }
+  std::vector<std::string> links;
+  for (const auto& name : list_at(in, "links"))
+    links.push_back(printable(bytes_from_json(name).value_or("?")));
+  return links.empty() ? text : text + "; linked: " + join(links, ", ");
+}
+
 std::string state_text(const Context& context, const json::object& job) {
   const auto state = shown_at(job, "state");
   const auto end = end_after_state(job);
@@ -84,6 +104,7 @@ Result<> print_job(Context& context, std::string_view job_json) {
     line(context, "reason", shown_at(reason.as_object(), "text"));
   line(context, "command", command_of(job));
   line(context, "folder", shown_at(job, "dir"));
+  line(context, "code", code_text(job));
   line(context, "size", size_text(job));
   for (const auto* name : {"user", "cluster"}) line(context, name, shown_at(job, name));
   line(context, "submitted", local_time_at(job, "submitted_at"));

@@ -41,30 +41,29 @@ Result<> LogFrames::feed(std::string_view bytes,
   return {};
 }
 
-void OutputCopy::rewind() {
+std::string_view FreshBytes::of(const LogFrame& frame) {
+  auto& progress = progress_[{frame.attempt, frame.rank, frame.is_err}];
+  const auto known = std::min<std::uint64_t>(
+      progress.given - std::min(progress.given, progress.seen), frame.bytes.size());
+  progress.seen += frame.bytes.size();
+  progress.given += frame.bytes.size() - known;
+  return frame.bytes.substr(known);
+}
+
+void FreshBytes::rewind() {
   for (auto& [key, progress] : progress_) progress.seen = 0;
 }
 
 void OutputCopy::take(const LogFrame& frame) {
-  const Key key{frame.attempt, frame.rank, frame.is_err};
-  auto& progress = progress_[key];
-  const auto known = std::min<std::uint64_t>(
-      progress.written - std::min(progress.written, progress.seen), frame.bytes.size());
-  progress.seen += frame.bytes.size();
-  const auto fresh = frame.bytes.substr(known);
-  if (fresh.empty()) return;
-  progress.written += fresh.size();
-  write(key, progress, fresh);
-}
-
-void OutputCopy::write(const Key& key, Progress& progress, std::string_view bytes) {
-  auto& out = std::get<2>(key) ? *context_.err : *context_.out;
+  const auto bytes = fresh_.of(frame);
+  auto& out = frame.is_err ? *context_.err : *context_.out;
   if (ranks_ <= 1) return out.write(bytes);
+  bool& is_inside = is_inside_line_[{frame.attempt, frame.rank, frame.is_err}];
   std::string text;
   for (const char c : bytes) {
-    if (progress.at_line_start) text += fmt::format("[{}] ", std::get<1>(key));
+    if (!is_inside) text += fmt::format("[{}] ", frame.rank);
     text += c;
-    progress.at_line_start = c == '\n';
+    is_inside = c != '\n';
   }
   out.write(text);
 }

@@ -27,6 +27,21 @@ class LogFrames {
   std::string buffer_;
 };
 
+/// Which bytes of a frame are new, when a stream is read again from its beginning.
+class FreshBytes {
+ public:
+  std::string_view of(const LogFrame& frame);
+  /// A new stream begins.
+  void rewind();
+
+ private:
+  struct Progress {
+    std::uint64_t given = 0;  // bytes of this stream that were new once
+    std::uint64_t seen = 0;   // of the stream being read now
+  };
+  std::map<std::tuple<int, int, bool>, Progress> progress_;
+};
+
 /// Writes frames to stdout and stderr. With one rank the bytes are exact; with several, lines carry
 /// their rank. Bytes already written are left out when a stream is read again.
 class OutputCopy {
@@ -35,20 +50,13 @@ class OutputCopy {
   /// How many ranks there are; more than one adds "[rank] ".
   void set_ranks(int ranks) { ranks_ = ranks; }
   void take(const LogFrame& frame);
-  void rewind();
+  void rewind() { fresh_.rewind(); }
 
  private:
-  using Key = std::tuple<int, int, bool>;
-  struct Progress {
-    std::uint64_t written = 0;  // bytes of this stream that reached the output
-    std::uint64_t seen = 0;     // of the stream being read now
-    bool at_line_start = true;
-  };
-  void write(const Key& key, Progress& progress, std::string_view bytes);
-
   Context& context_;
   int ranks_ = 1;
-  std::map<Key, Progress> progress_;
+  FreshBytes fresh_;
+  std::map<std::tuple<int, int, bool>, bool> is_inside_line_;
 };
 
 }  // namespace muster

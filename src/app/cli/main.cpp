@@ -1,5 +1,6 @@
 /// The program's entry. By its name it is muster or get_cores; `muster shim --zygote` is the
 /// process that starts jobs, everything else is a command line.
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -45,10 +46,18 @@ void install_api(Context& context) {
   };
 }
 
+/// With a standard stream closed, the next file or socket would take its number, and text for a
+/// person would go there.
+void fill_standard_streams() {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd)
+    if (::fcntl(fd, F_GETFD) < 0 && ::open("/dev/null", O_RDWR) != fd) ::_exit(70);
+}
+
 }  // namespace
 }  // namespace muster
 
 int main(int argc, char** argv) {
+  muster::fill_standard_streams();
   const std::string_view program = argc > 0 ? argv[0] : "muster";
   if (program.substr(program.rfind('/') + 1) == "get_cores") return muster::print_cores();
   if (muster::is_internal(argc, argv)) return muster::run_internal();

@@ -1,5 +1,7 @@
 #include "app/cli/waiting.hpp"
 
+#include <poll.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "app/api/start.hpp"
@@ -10,29 +12,29 @@
 namespace muster {
 namespace {
 
-using std::chrono::milliseconds;
-constexpr milliseconds kPatience(1000);  // most jobs have started by then
-constexpr milliseconds kPause(2000);
+constexpr int kPatience = 1000;  // most jobs have started by then
+constexpr int kPause = 2000;
 
 }  // namespace
 
 Waiting::Waiting(const Context& context, std::string id)
-    : home_(context.paths.state), id_(std::move(id)), width_(context.width) {
-  if (context.err_is_tty && !context.globals.quiet) thread_ = std::thread([this] { watch(); });
+    : home_(context.paths.state),
+      id_(std::move(id)),
+      width_(context.width),
+      over_(::eventfd(0, EFD_CLOEXEC)) {
+  const bool has_reader = context.err_is_tty && !context.globals.quiet;
+  if (has_reader && over_) thread_ = std::thread([this] { watch(); });
 }
 
 Waiting::~Waiting() {
-  {
-    const std::lock_guard lock(mutex_);
-    is_over_ = true;
-  }
-  over_.notify_all();
-  if (thread_.joinable()) thread_.join();
+  if (!thread_.joinable()) return;
+  ::eventfd_write(over_.get(), 1);
+  thread_.join();
 }
 
-bool Waiting::is_over_after(milliseconds pause) {
-  std::unique_lock lock(mutex_);
-  return over_.wait_for(lock, pause, [this] { return is_over_; });
+bool Waiting::is_over_after(int milliseconds) const {
+  pollfd over{over_.get(), POLLIN, 0};
+  return ::poll(&over, 1, milliseconds) != 0;
 }
 
 void Waiting::watch() {

@@ -1,12 +1,11 @@
 /// Tells a person at a terminal why the job they follow has not started, while it has not. A
 /// thread with its own connection; made after the signals are blocked.
 #pragma once
-#include <condition_variable>
-#include <mutex>
 #include <string>
 #include <thread>
 
 #include "app/cli/context.hpp"
+#include "base/unique_fd.hpp"
 
 namespace muster {
 
@@ -21,15 +20,13 @@ class Waiting {
   void watch();
   /// False when there is nothing more to tell.
   bool look();
-  bool is_over_after(std::chrono::milliseconds pause);
+  bool is_over_after(int milliseconds) const;
 
   std::string home_;
   std::string id_;
   std::size_t width_;
   std::string told_;  // the last reason told
-  std::mutex mutex_;
-  std::condition_variable over_;
-  bool is_over_ = false;
+  UniqueFd over_;     // an eventfd: readable when the job is not followed any more
   std::thread thread_;
 };
 

@@ -39,7 +39,9 @@ driver::Equip make_equip(Store& store, const EnvStore& envs, Places places) {
         .home_id = places.home_id,
         .master_addr = "127.0.0.1",
         .job_dir = fmt::format("{}/jobs/{}", places.home, launch.ref.job.str()),
-        .tools_dir = places.tools_dir};
+        .tools_dir = places.tools_dir,
+        .store = "file://" + places.home + "/chunks",
+        .trees = places.home + "/trees"};
     TRY(around.env, envs.get(spec.env_id));
     if (launch.ref.attempt > 1) {
       around.resume_from = newest_checkpoint(around.job_dir + "/checkpoint");

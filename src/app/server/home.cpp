@@ -10,6 +10,7 @@
 #include "base/text.hpp"
 #include "base/time.hpp"
 #include "edge/fs/files.hpp"
+#include "edge/fs/own_folder.hpp"
 
 namespace muster::server {
 namespace {
@@ -41,36 +42,25 @@ Result<> link_tool(const std::string& to, const std::string& name) {
 
 }  // namespace
 
-Result<> prepare_home(const std::string& home) {
-  TRY_VOID(fs::make_dirs(home));
-  struct stat status{};
-  if (::stat(home.c_str(), &status) != 0)
-    return fail_errno(fmt::format("cannot look at {}", home), errno);
-  if (!S_ISDIR(status.st_mode))
-    return fail(Kind::usage, fmt::format("{} is not a directory", home),
-                "set MUSTER_HOME to a directory of yours");
-  if (status.st_uid != ::geteuid())
-    return fail(Kind::denied,
-                fmt::format("{} belongs to another user (uid {})", home, status.st_uid),
-                "set MUSTER_HOME to a directory of yours");
-  if ((status.st_mode & 077) != 0 && ::chmod(home.c_str(), 0700) != 0)
-    return fail_errno(fmt::format("cannot close {} to others", home), errno);
-  return {};
-}
+Result<> prepare_home(const std::string& home) { return fs::claim_folder(home, "server.lock"); }
 
 Result<UniqueFd> lock_home(const std::string& home) {
   const std::string path = home + "/server.lock";
   UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!fd) return fail_errno(fmt::format("cannot open {}", path), errno);
-  if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0)
-    return fail(Kind::conflict,
-                fmt::format("another server holds {}: {}", home, holder_text(fd.get())),
-                "use it, or stop it first: muster serve --stop");
+  if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+    auto failed = fail(Kind::conflict,
+                       fmt::format("another server holds {}: {}", home, holder_text(fd.get())),
+                       "use it, or stop it first: muster serve --stop");
+    failed.value().where = path;  // by this a client knows that it was only slower than another
+    return failed;
+  }
   const auto text =
       fmt::format("pid {} since {}\n", ::getpid(), to_rfc3339(WallTime{fs::walltime_us()}));
-  if (::ftruncate(fd.get(), 0) != 0 || ::pwrite(fd.get(), text.data(), text.size(), 0) < 0)
-    return fail_errno(fmt::format("cannot write {}", path), errno);
-  TRY_VOID(fs::write_whole(home + "/server.pid", fmt::format("{}\n", ::getpid())));
+  (void)!::ftruncate(fd.get(), 0);
+  (void)!::pwrite(fd.get(), text.data(), text.size(), 0);
+  // For people and scripts; on a full disk it is better to serve without.
+  (void)fs::write_whole(home + "/server.pid", fmt::format("{}\n", ::getpid()));
   return fd;
 }
 

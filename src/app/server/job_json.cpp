@@ -75,6 +75,19 @@ json::object attempt_object(const Attempt& attempt) {
   return out;
 }
 
+void put_code(json::object& out, const Code& code) {
+  out["snapshot"] = word(code.snapshot);
+  if (code.snapshot.empty()) return;
+  json::object one;
+  one["top"] = bytes_to_json(code.top);
+  one["below"] = bytes_to_json(code.below);
+  one["links"] = bytes_list(code.links);
+  one["commit"] = word(code.commit);
+  one["branch"] = word(code.branch);
+  one["dirty"] = code.dirty >= 0 ? json::value(code.dirty) : json::value(nullptr);
+  out["code"] = std::move(one);
+}
+
 void put_spec(json::object& out, const JobSpec& spec) {
   out["command"] = bytes_list(spec.command);
   out["shell"] = spec.shell;
@@ -87,7 +100,8 @@ void put_spec(json::object& out, const JobSpec& spec) {
                             ? real_to_json(static_cast<double>(spec.time_limit.count()) / 1e6)
                             : json::value(nullptr);
   out["grace_s"] = real_to_json(static_cast<double>(spec.grace.count()) / 1e6);
-  out["snapshot"] = nullptr;
+  put_code(out, spec.code);
+  out["keep"] = word(name_of(spec.keep));
 }
 
 json::object job_object(const Job& job, const JobSpec& spec, const std::vector<Reason>& reasons) {

@@ -91,6 +91,7 @@ class Household {
   Result<> listen();
   Defaults defaults();
   void tick();
+  bool is_reachable() const;
 
   ServeOptions options_;
   FileLog log_;
@@ -104,6 +105,7 @@ class Household {
   std::unique_ptr<Backend> backend_;
   std::unique_ptr<ConfiguredBackend> configured_;
   std::unique_ptr<http::Server> http_;
+  ino_t socket_inode_ = 0;
   EnvKeeper keeper_;
   std::shared_ptr<const MachineView> known_view_;  // shared with readers; the intake's thread alone
   std::unique_ptr<driver::RealDriver> driver_;
@@ -185,6 +187,8 @@ Result<> Household::listen() {
   TRY(http_,
       http::Server::listen({.socket_path = options_.home + "/socket"}, make_router(*office_)));
   office_->http = http_.get();
+  struct stat socket{};
+  if (::lstat((options_.home + "/socket").c_str(), &socket) == 0) socket_inode_ = socket.st_ino;
   driver_->start();
   return {};
 }
@@ -197,8 +201,18 @@ Defaults Household::defaults() {
   return {view->profile, view->nodes};
 }
 
+/// Somebody may have removed the home, or put another server in our place.
+bool Household::is_reachable() const {
+  struct stat now{};
+  return ::lstat((options_.home + "/socket").c_str(), &now) == 0 && now.st_ino == socket_inode_;
+}
+
 /// Exits when idle and empty; keeps followers alive; forgets environments nobody needs.
 void Household::tick() {
+  if (!is_reachable()) {
+    log_.error("the socket is gone or another's: nobody can reach this server; stopping");
+    return http_->stop();
+  }
   followers_->heartbeat();
   keeper_.sweep();
   const bool is_empty = driver_->picture()->live_jobs == 0 && followers_->count() == 0;

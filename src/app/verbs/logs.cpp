@@ -57,41 +57,75 @@ Result<Call> call_of(const Parsed& parsed) {
   return call;
 }
 
+/// One rank's bytes as they are, or the lines of several, each with its rank.
+class LogPrinter {
+ public:
+  LogPrinter(Context& context, bool is_merged, bool is_safe)
+      : context_(context), safe_(context), is_merged_(is_merged), is_safe_(is_safe) {}
+
+  void put(std::string_view bytes) { is_safe_ ? safe_.feed(bytes) : context_.out->write(bytes); }
+
+  void take(const LogFrame& frame) {
+    const auto bytes = fresh_.of(frame);
+    if (!is_merged_) return put(bytes);
+    auto& rest = partial_[frame.rank];
+    rest += bytes;
+    for (auto end = rest.find('\n'); end != std::string::npos; end = rest.find('\n')) {
+      put(fmt::format("[{}] {}\n", frame.rank, rest.substr(0, end)));
+      rest.erase(0, end + 1);
+    }
+  }
+  void rewind() { fresh_.rewind(); }
+
+  void finish() {
+    for (const auto& [rank, rest] : partial_)
+      if (!rest.empty()) put(fmt::format("[{}] {}\n", rank, rest));
+    if (is_safe_) safe_.finish();
+  }
+
+ private:
+  Context& context_;
+  SafeLines safe_;
+  bool is_merged_;
+  bool is_safe_;
+  FreshBytes fresh_;
+  std::map<int, std::string> partial_;  // the unfinished line of each rank
+};
+
+Result<> print_once(Context& context, const Call& call, LogPrinter& printer, bool is_framed) {
+  TRY(auto* api, context.api());
+  LogFrames frames;
+  Result<> garbled;
+  TRY_VOID(api->stream(call, [&](std::string_view chunk) {
+    if (!is_framed)
+      printer.put(chunk);
+    else
+      garbled = frames.feed(chunk, [&](const LogFrame& frame) { printer.take(frame); });
+    return garbled.has_value() && !context.out->is_broken();
+  }));
+  return garbled;
+}
+
 Result<int> run(Context& context, const Parsed& parsed) {
   TRY(auto call, call_of(parsed));
   const bool is_merged = parsed.value("rank") == "all";
-  if (is_merged) call.query.emplace_back("framed", "1");
-  TRY(auto* api, context.api());
+  // A server may go while its log is followed; the next one gives the stream from its beginning.
+  const bool comes_back = parsed.has("follow") && !parsed.has("tail");
+  const bool is_framed = is_merged || comes_back;
+  if (is_framed) call.query.emplace_back("framed", "1");
   std::optional<Waiting> waiting;
   if (parsed.has("follow")) waiting.emplace(context, call.id);
-  SafeLines safe(context);
-  const bool is_safe = context.out_is_tty && !parsed.has("raw");
-  const auto put = [&](std::string_view bytes) {
-    is_safe ? safe.feed(bytes) : context.out->write(bytes);
-  };
-  LogFrames frames;
-  Result<> garbled;
-  std::map<int, std::string> partial;  // the unfinished line of each rank
-  const auto streamed = api->stream(call, [&](std::string_view chunk) {
-    if (!is_merged) {
-      put(chunk);
-      return true;
-    }
-    garbled = frames.feed(chunk, [&](const LogFrame& frame) {
-      auto& rest = partial[frame.rank];
-      rest += frame.bytes;
-      for (auto end = rest.find('\n'); end != std::string::npos; end = rest.find('\n')) {
-        put(fmt::format("[{}] {}\n", frame.rank, rest.substr(0, end)));
-        rest.erase(0, end + 1);
-      }
-    });
-    return garbled.has_value();
-  });
-  TRY_VOID(streamed);
-  TRY_VOID(garbled);
-  for (const auto& [rank, rest] : partial)
-    if (!rest.empty()) put(fmt::format("[{}] {}\n", rank, rest));
-  if (is_safe) safe.finish();
+  LogPrinter printer(context, is_merged, context.out_is_tty && !parsed.has("raw"));
+  auto printed = print_once(context, call, printer, is_framed);
+  constexpr int kTries = 10;
+  for (int tries = 1; comes_back && !printed && printed.error().kind == Kind::unavailable;
+       ++tries) {
+    if (tries == kTries) break;
+    printer.rewind();
+    printed = print_once(context, call, printer, is_framed);
+  }
+  TRY_VOID(printed);
+  printer.finish();
   return 0;
 }
 

@@ -6,6 +6,7 @@
 #include "app/cli/follow.hpp"
 #include "app/cli/output.hpp"
 #include "app/cli/submit_flags.hpp"
+#include "app/cli/take_code.hpp"
 #include "app/cli/verb.hpp"
 
 namespace muster {
@@ -22,7 +23,8 @@ bool is_stdin_offered() {
 
 Result<int> run(Context& context, const Parsed& parsed) {
   TRY(const auto options, submit_options(parsed));
-  TRY(const auto job, resolve_here(context, options));
+  CodeTaker code(context);
+  TRY(const auto job, resolve_here(context, options, code));
   TRY(const auto accepted, submit(context, job));
   // Nobody could watch it start: what `submit` warns of is an end here.
   if (!accepted.warnings.empty()) {

@@ -5,6 +5,7 @@
 #include "app/cli/from_file.hpp"
 #include "app/cli/output.hpp"
 #include "app/cli/submit_flags.hpp"
+#include "app/cli/take_code.hpp"
 #include "app/cli/verb.hpp"
 #include "base/text.hpp"
 
@@ -27,7 +28,8 @@ void announce(Context& context, const Accepted& accepted, const std::string& nam
 Result<int> run(Context& context, const Parsed& parsed) {
   TRY(const auto options, submit_options(parsed));
   if (const auto from = parsed.value("from")) return submit_from(context, *from, options);
-  TRY(const auto job, resolve_here(context, options));
+  CodeTaker code(context);
+  TRY(const auto job, resolve_here(context, options, code));
   TRY(const auto accepted, submit(context, job));
   const bool stays = parsed.has("follow") || parsed.has("wait");
   if (wants_record(context) && !stays) {

@@ -74,7 +74,11 @@ void Engine::World::take(const AbortJob& command) {
 
 void Engine::World::take(const SignalJob& command) {
   const auto found = jobs.find(command.seq);
-  if (found == jobs.end() || !found->second.live) {
+  // Before it runs nobody would hear it, and nothing remembers it.
+  const bool can_hear = found != jobs.end() && found->second.live &&
+                        (found->second.live->state == AttemptState::running ||
+                         found->second.live->state == AttemptState::stopping);
+  if (!can_hear) {
     out.replies.push_back(
         {command.ticket, fail(Kind::conflict, "the job has no running attempt to signal",
                               "see its state: muster query")});

@@ -99,10 +99,12 @@ Cause outside_cause(const Job& job, const std::vector<NodeEnd>& ends,
     evidence.push_back(loss->evidence);
     return job.cancelled_by.empty() ? loss->loss : Cause::cancelled;
   }
-  if (const auto* end = first_killed(ends, "never_started")) {
-    evidence.push_back(end->record->killed_by);
-    return Cause::never_started;
-  }
+  for (const auto cause :
+       {Cause::setup_failed, Cause::corrupt_input, Cause::disk_full, Cause::never_started})
+    if (const auto* end = first_killed(ends, name_of(cause))) {
+      evidence.push_back(end->record->killed_by);
+      return cause;
+    }
   if (first_killed(ends, "shutdown") != nullptr) {
     evidence.emplace_back("the machine was shutting down");
     return Cause::host_reboot;
@@ -135,6 +137,9 @@ AttemptEnded classify(const Job& job, const Attempt& attempt, const std::vector<
     if (first.rank->signal != 0 && first.rank->signal == first.end->record->handed_on)
       out.evidence.emplace_back("that signal had been sent to it through muster");
   }
+  if (first.rank == nullptr)
+    for (const auto& end : ends)
+      if (end.record && !end.record->why.empty()) out.evidence.push_back(end.record->why);
   if (out.oom_kills > 0)
     out.evidence.push_back(
         fmt::format("the kernel ended {} of its processes for lack of memory", out.oom_kills));

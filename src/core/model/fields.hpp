@@ -54,10 +54,23 @@ void fields(V& v, Placement& x) {
 }
 
 template <class V>
+void fields(V& v, Code& x) {
+  v("snapshot", x.snapshot);
+  v("top", x.top);
+  v("below", x.below);
+  v("links", x.links);
+  v("commit", x.commit);
+  v("branch", x.branch);
+  v("dirty", x.dirty);
+}
+
+template <class V>
 void fields(V& v, JobSpec& x) {
   v("command", x.command);
   v("shell", x.shell);
   v("dir", x.dir);
+  v("code", x.code);
+  v("keep", x.keep);
   v("name", x.name);
   v("user", x.user);
   v("cluster", x.cluster);
@@ -188,11 +201,23 @@ void fields(V& v, NodePlan& x) {
 }
 
 template <class V>
+void fields(V& v, FolderPlan& x) {
+  v("snapshot", x.snapshot);
+  v("store", x.store);
+  v("trees", x.trees);
+  v("name", x.name);
+  v("below", x.below);
+  v("links", x.links);
+  v("keep", x.keep);
+}
+
+template <class V>
 void fields(V& v, Plan& x) {
   v("ref", x.ref);
   v("epoch", x.epoch);
   v("argv", x.argv);
   v("dir", x.dir);
+  v("folder", x.folder);
   v("env", x.env);
   v("nodes", x.nodes);
   v("time_limit_us", x.time_limit);

@@ -9,4 +9,11 @@ std::span<const Named<SignalTo>> names<SignalTo>() {
   return kRows;
 }
 
+template <>
+std::span<const Named<Keep>> names<Keep>() {
+  static constexpr Named<Keep> kNames[] = {
+      {Keep::all, "all"}, {Keep::outputs, "outputs"}, {Keep::none, "none"}};
+  return kNames;
+}
+
 }  // namespace muster

@@ -17,6 +17,22 @@ enum class SignalTo : std::uint8_t { main, group, all };
 template <>
 std::span<const Named<SignalTo>> names<SignalTo>();
 
+/// What of a job's folder stays when it has ended: all it wrote, its outputs only, or nothing.
+enum class Keep : std::uint8_t { all, outputs, none };
+template <>
+std::span<const Named<Keep>> names<Keep>();
+
+/// The code a job runs: a snapshot, and where it was taken. Without an id it runs in place.
+struct Code {
+  std::string snapshot;            // id of the tree, 64 hex digits; empty: in place
+  std::string top;                 // the folder that was taken
+  std::string below;               // the working folder inside it; empty: its top
+  std::vector<std::string> links;  // names at the top that were left out and are linked instead
+  std::string commit;              // of git, when it was known
+  std::string branch;
+  int dirty = -1;  // files that differed from the commit; -1: not known
+};
+
 /// How often an attempt may be repeated, by budget. Eviction has no limit.
 struct Retries {
   int user = 0;
@@ -29,7 +45,9 @@ struct Retries {
 struct JobSpec {
   std::vector<std::string> command;
   bool shell = false;  // command is {sh, -c, text}
-  std::string dir;     // the job runs here, in place
+  std::string dir;     // the folder it was submitted for
+  Code code;
+  Keep keep = Keep::all;
   std::string name;
   std::string user;
   std::string cluster = "local";

@@ -24,11 +24,23 @@ struct NodePlan {
   std::vector<RankPlan> ranks;
 };
 
+/// The working folder of a job with a snapshot: made for each attempt and node.
+struct FolderPlan {
+  std::string snapshot;                      // empty: the plan's `dir`, in place
+  std::string store;                         // where the snapshot is
+  std::string trees;                         // where restored ones are kept
+  std::string name;                          // what the folder is called, as the person's own
+  std::string below;                         // the working folder inside it
+  std::map<std::string, std::string> links;  // name at the top -> where it leads
+  Keep keep = Keep::all;
+};
+
 struct Plan {
   AttemptRef ref;
   std::int64_t epoch = 0;
   std::vector<std::string> argv;
   std::string dir;
+  FolderPlan folder;
   Environment env;
   std::vector<NodePlan> nodes;
   Duration time_limit{0};

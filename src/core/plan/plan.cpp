@@ -74,6 +74,20 @@ NodePlan node_plan(const Placement& placement, int index) {
   return node;
 }
 
+FolderPlan folder_of(const JobSpec& spec, const Surroundings& around) {
+  if (spec.code.snapshot.empty()) return {};
+  FolderPlan folder{.snapshot = spec.code.snapshot,
+                    .store = around.store,
+                    .trees = around.trees,
+                    .name = spec.code.top.substr(spec.code.top.rfind('/') + 1),
+                    .below = spec.code.below,
+                    .links = {},
+                    .keep = spec.keep};
+  if (folder.name.empty()) folder.name = "code";
+  for (const auto& name : spec.code.links) folder.links[name] = spec.code.top + "/" + name;
+  return folder;
+}
+
 }  // namespace
 
 int threads_per_process(MilliCpus cpus, int processes, int dataloader_workers) {
@@ -86,6 +100,7 @@ Plan make_plan(const JobSpec& spec, const Launch& launch, std::int64_t epoch,
   Plan plan{.ref = launch.ref,
             .epoch = epoch,
             .dir = spec.dir,
+            .folder = folder_of(spec, around),
             .time_limit = spec.time_limit,
             .grace = spec.grace,
             .signal_to = spec.signal_to,

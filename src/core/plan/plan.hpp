@@ -13,6 +13,8 @@ struct Surroundings {
   std::string job_dir;      // checkpoint/ and outputs/ live below
   std::string tools_dir;    // holds get_cores; added to PATH
   std::string resume_from;  // the newest complete checkpoint, or empty
+  std::string store;        // where snapshots are
+  std::string trees;        // where restored ones are kept
   Cause previous = Cause::none;
 };
 

@@ -48,6 +48,8 @@ struct Profile {
   Duration time_limit{0};
   Duration grace{std::chrono::seconds(30)};
   Retries retries;
+  bool runs_here = false;  // code: here
+  Keep keep = Keep::all;
 };
 
 /// One value of one layer. `key` is "queue", "env.NAME", "retries.user", "nodes", ...

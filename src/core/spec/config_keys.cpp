@@ -57,6 +57,19 @@ Result<> set_duration(Duration& out, Text value) {
   return {};
 }
 
+Result<> set_code(Profile& profile, Text, Text value) {
+  if (value != "snapshot" && value != "here")
+    return fail(Kind::usage, fmt::format("\"{}\" is neither snapshot nor here", printable(value)),
+                "snapshot: run what stands there now; here: run in place");
+  profile.runs_here = value == "here";
+  return {};
+}
+
+Result<> set_keep(Profile& profile, Text, Text value) {
+  TRY(profile.keep, parse_keep(value));
+  return {};
+}
+
 // Rows without a function are keys of later versions: known, so that a profile written for them
 // loads, and warned about, so that nobody believes that they do something.
 constexpr ConfigKey kKeys[] = {
@@ -75,6 +88,8 @@ constexpr ConfigKey kKeys[] = {
      [](Profile& p, Text, Text v) { return set_duration(p.time_limit, v); }},
     {"grace", KeyShape::scalar, [](Profile& p, Text, Text v) { return set_duration(p.grace, v); }},
     {"retries", KeyShape::map, set_retries},
+    {"code", KeyShape::scalar, set_code},
+    {"keep", KeyShape::scalar, set_keep},
     {"server"},
     {"context"},
     {"namespace"},
@@ -126,6 +141,12 @@ Result<> read_node_value(NodeGroup& group, Text key, const YamlNode& value) {
 
 }  // namespace
 
+Result<Keep> parse_keep(std::string_view text) {
+  if (const auto keep = named<Keep>(text)) return *keep;
+  return fail(Kind::usage, fmt::format("\"{}\" is none of all, outputs, none", printable(text)),
+              "all: what the job wrote; outputs: MUSTER_OUTPUT_DIR only; none: neither");
+}
+
 std::span<const ConfigKey> profile_keys() { return kKeys; }
 
 const ConfigKey* key_of(std::string_view key) {
@@ -137,9 +158,9 @@ const ConfigKey* key_of(std::string_view key) {
 
 std::vector<Setting> built_in_settings() {
   const std::pair<const char*, const char*> rows[] = {
-      {"kind", "local"},      {"queue", "default"},    {"priority", "0"},
-      {"time_limit", "0"},    {"grace", "30s"},        {"retries.user", "0"},
-      {"retries.infra", "5"}, {"retries.memory", "0"}, {"retries.hang", "1"},
+      {"kind", "local"},     {"queue", "default"},  {"priority", "0"},      {"time_limit", "0"},
+      {"grace", "30s"},      {"retries.user", "0"}, {"retries.infra", "5"}, {"retries.memory", "0"},
+      {"retries.hang", "1"}, {"code", "snapshot"},  {"keep", "all"},
   };
   std::vector<Setting> settings;
   for (const auto& [key, value] : rows) settings.push_back({key, value, {}, {}});

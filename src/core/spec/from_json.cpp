@@ -182,6 +182,8 @@ void add_texts(Members& members, const SubmitOptions& o) {
   members.add("experiment", o.experiment);
   members.add("key", o.key);
   members.add("dir", o.dir);
+  members.add("snapshot", o.snapshot);
+  if (o.keep) members.add("keep", std::optional(std::string(name_of(*o.keep))));
   if (o.signal_to) members.add("signal_to", std::optional(std::string(name_of(*o.signal_to))));
 }
 
@@ -192,6 +194,7 @@ void add_numbers(Members& members, const SubmitOptions& o) {
   members.add("procs", o.procs);
   members.add("single", o.single);
   members.add("here", o.here);
+  members.add("allow_racy", o.allow_racy);
   members.add("priority", o.priority);
   members.add("dataloader_workers", o.dataloader_workers);
   members.add("time_limit", o.time_limit);

@@ -114,6 +114,7 @@ void fill_rules(JobSpec& spec, const SubmitOptions& options, const Profile& prof
   // A shell passes TERM on to nobody, so its whole group is told.
   spec.signal_to = options.signal_to.value_or(spec.shell ? SignalTo::group : SignalTo::main);
   spec.dataloader_workers = options.dataloader_workers.value_or(0);
+  spec.keep = options.keep.value_or(profile.keep);
 }
 
 void fill_submitter(JobSpec& spec, const Submitter& submitter) {
@@ -136,6 +137,8 @@ Result<ResolvedJob> resolve(const SubmitOptions& options, const Profile& profile
                             std::span<const Node> nodes, const Submitter& submitter) {
   ResolvedJob job;
   auto& spec = job.spec;
+  if (options.here && options.snapshot)
+    return fail(Kind::usage, "--here and --snapshot say different things", "leave one out");
   TRY(spec.command, command_of(options));
   spec.shell = options.shell.has_value();
   TRY(spec.dir, dir_of(options, submitter));
@@ -148,6 +151,9 @@ Result<ResolvedJob> resolve(const SubmitOptions& options, const Profile& profile
   // Only this machine can make sense of the submitter's paths and libraries.
   job.env = profile.kind == "local" ? job_environment(submitter.env, given) : given;
   TRY_VOID(check_exec_size(spec.command, job.env, stack_of(submitter)));
+  job.wants_snapshot = !options.here && !profile.runs_here && !options.snapshot;
+  job.allow_racy = options.allow_racy;
+  if (options.snapshot) spec.code.snapshot = *options.snapshot;
   for (const auto& [name, value] : given) spec.env_names.push_back(name);
   spec.request_hash = request_hash(spec, given);
   return job;

@@ -27,6 +27,8 @@ struct ResolvedJob {
   JobSpec spec;     // env_id is still empty: whoever stores `env` names it
   Environment env;  // what the job starts with, before the variables of ranks
   std::vector<std::string> warnings;
+  bool wants_snapshot = false;  // of its folder, as it stands: not taken yet
+  bool allow_racy = false;
 };
 
 Result<ResolvedJob> resolve(const SubmitOptions& options, const Profile& profile,

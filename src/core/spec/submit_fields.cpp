@@ -98,9 +98,13 @@ Result<> refuse_after(Options&, Text) {
               "wait for it first: muster wait ID && muster submit ...");
 }
 
-Result<> refuse_snapshot(Options&, Text) {
-  return fail(Kind::usage, "snapshots are not in this version: a job runs in its folder as it is",
-              "leave it out");
+Result<> set_snapshot(Options& options, Text text) {
+  const bool is_id = text.size() == 64 && text.find_first_not_of("0123456789abcdef") == Text::npos;
+  if (!is_id)
+    return fail(Kind::usage, fmt::format("\"{}\" is no snapshot", printable(text)),
+                "64 hex digits, as muster snapshot list shows them");
+  options.snapshot = text;
+  return {};
 }
 
 constexpr int kMaxGpus = kMaxNodes * kMaxGpusPerNode;
@@ -133,6 +137,17 @@ constexpr SubmitField kFields[] = {
      [](Options& o, Text t) { return set_text(o.dir, t); }},
     {"here", "here", 0, "", kWhat, false, "run in place, without a snapshot",
      [](Options& o, Text t) { return flag(o.here, t); }},
+    {"snapshot", "snapshot", 0, "ID", kWhat, false,
+     "run this snapshot instead of what is there now", set_snapshot},
+    {"allow-racy", "allow_racy", 0, "", kWhat, false,
+     "take files that change while they are read as they are",
+     [](Options& o, Text t) { return flag(o.allow_racy, t); }},
+    {"keep", "keep", 0, "WHAT", kWhat, false,
+     "of what it writes into its folder: all, outputs or none",
+     [](Options& o, Text t) -> Result<> {
+       TRY(o.keep, parse_keep(t));
+       return {};
+     }},
     {"signal-to", "signal_to", 0, "WHO", kWhat, false,
      "who is told to stop: main, group (with --shell) or all", set_signal_to},
     {"queue", "queue", 0, "NAME", kWhere, false, "the queue to wait in",
@@ -154,10 +169,9 @@ constexpr SubmitField kFields[] = {
     {"tag", "tags", 0, "KEY=VALUE", kName, true, "a tag to filter by", set_tag},
     {"key", "key", 0, "KEY", kName, false, "the same key again gives the same job, not another",
      [](Options& o, Text t) { return set_text(o.key, t); }},
-    // Fields without a flag: the cluster's is global, a snapshot's does not exist yet.
+    // A field without a flag: the cluster's is global.
     {"", "cluster", 0, "NAME", kWhere, false, "the cluster it goes to",
      [](Options& o, Text t) { return set_text(o.cluster, t); }},
-    {"", "snapshot", 0, "ID", kWhat, false, "not in this version", refuse_snapshot},
 };
 
 }  // namespace

@@ -45,6 +45,9 @@ struct SubmitOptions {
   std::vector<std::pair<std::string, std::optional<std::string>>> env;
   std::optional<std::string> key;
   bool here = false;
+  bool allow_racy = false;
+  std::optional<std::string> snapshot;  // this one, instead of what stands in the folder
+  std::optional<Keep> keep;
   std::optional<std::string> dir;
   std::optional<SignalTo> signal_to;
   std::optional<int> dataloader_workers;

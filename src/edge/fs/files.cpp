@@ -62,8 +62,11 @@ std::int64_t clock_us(clockid_t clock) {
 }  // namespace
 
 Result<std::string> read_file(const std::string& path, std::size_t limit) {
-  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd) return fail_errno(fmt::format("cannot open {}", path), errno);
+  struct stat info{};
+  if (::fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode))
+    return fail(Kind::usage, fmt::format("{} is not a file", printable(path)));
   std::string bytes;
   char buffer[16384];
   for (;;) {

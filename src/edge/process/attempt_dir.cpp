@@ -3,7 +3,9 @@
 #include <fcntl.h>
 #include <sys/file.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <csignal>
 
 #include "core/model/codec.hpp"
 #include "core/model/json.hpp"
@@ -28,23 +30,39 @@ std::int64_t number_in(const json::object& in, std::string_view name) {
 
 bool is_absent(const Error& error) { return error.kind == Kind::not_found; }
 
-/// The exit record, when there is one that can be believed.
-Result<std::optional<ExitRecord>> read_record(int dir_fd) {
+bool is_absent_or_rotten(const Error& error) {
+  return is_absent(error) || error.kind == Kind::corrupt;
+}
+
+/// Could a supervisor have written it for this attempt? The job itself can write here as well.
+bool is_believable(std::string_view text, const ExitRecord& record, int attempt) {
+  const auto parsed = parse_json(text);
+  if (!parsed || !parsed->is_object() || number_in(parsed->get_object(), "attempt") != attempt)
+    return false;
+  if (record.ranks.empty() && record.killed_by.empty()) return false;
+  return std::all_of(record.ranks.begin(), record.ranks.end(), [](const RankExit& rank) {
+    return rank.rank >= 0 && rank.exit >= 0 && rank.exit <= 255 && rank.signal >= 0 &&
+           rank.signal <= SIGRTMAX;
+  });
+}
+
+/// The exit record, when there is one that can be believed. Half a record (power loss) is none.
+Result<std::optional<ExitRecord>> read_record(int dir_fd, int attempt) {
   const auto text = read_file(dir_fd, "exit.json");
-  if (!text && is_absent(text.error())) return std::optional<ExitRecord>();
+  if (!text && is_absent_or_rotten(text.error())) return std::optional<ExitRecord>();
   if (!text) return tl::unexpected<Error>(text.error());
   auto record = decode_exit_record(*text);
-  // A half record (power loss) is no record.
-  if (!record) return std::optional<ExitRecord>();
+  if (!record || !is_believable(*text, *record, attempt)) return std::optional<ExitRecord>();
   return std::optional<ExitRecord>(std::move(*record));
 }
 
 /// What the files mean when nobody holds the lock.
-Result<Traces> left_behind(int dir_fd) {
-  TRY(auto record, read_record(dir_fd));
+Result<Traces> left_behind(int dir_fd, int attempt) {
+  TRY(auto record, read_record(dir_fd, attempt));
   if (record) return Traces{Meaning::ended, {}, std::move(record)};
   const auto text = read_file(dir_fd, "shim.json");
   if (!text && is_absent(text.error())) return Traces{};
+  if (!text && text.error().kind == Kind::corrupt) return Traces{Meaning::died, {}, {}};
   if (!text) return tl::unexpected<Error>(text.error());
   auto mark = parse_mark(*text);
   if (!mark) return Traces{Meaning::died, {}, {}};
@@ -115,7 +133,7 @@ Result<std::optional<UniqueFd>> lock_attempt(int dir_fd, LockKind kind) {
   return fail_errno("cannot lock the attempt", errno);
 }
 
-Result<Traces> look_at(const std::string& dir) {
+Result<Traces> look_at(const std::string& dir, int attempt) {
   const auto dir_fd = open_dir(dir);
   if (!dir_fd && is_absent(dir_fd.error())) return Traces{};
   if (!dir_fd) return tl::unexpected<Error>(dir_fd.error());
@@ -123,8 +141,8 @@ Result<Traces> look_at(const std::string& dir) {
   if (!lock && is_absent(lock.error())) return Traces{};
   if (!lock) return tl::unexpected<Error>(lock.error());
   // Read after the lock was tried: a supervisor writes its record before it lets go.
-  if (*lock) return within(left_behind(dir_fd->get()), dir);
-  TRY(auto record, read_record(dir_fd->get()));
+  if (*lock) return within(left_behind(dir_fd->get(), attempt), dir);
+  TRY(auto record, read_record(dir_fd->get(), attempt));
   if (record) return Traces{Meaning::ended, {}, std::move(record)};
   Traces alive{Meaning::alive, {}, {}};
   if (const auto text = read_file(dir_fd->get(), "shim.json"))
@@ -136,7 +154,7 @@ Result<Traces> leave_tombstone(const std::string& dir, int attempt, const std::s
   TRY(const auto dir_fd, make_dirs(dir));
   TRY(const auto lock, lock_attempt(dir_fd.get(), LockKind::own));
   if (!lock) return Traces{Meaning::alive, {}, {}};
-  TRY(auto found, left_behind(dir_fd.get()));
+  TRY(auto found, left_behind(dir_fd.get(), attempt));
   if (found.meaning != Meaning::not_started) return found;
   const ExitRecord record{.ranks = {}, .killed_by = killed_by, .why = "stopped before it started"};
   TRY_VOID(write_renamed(dir_fd.get(), "exit.json", exit_text(record, attempt, 0)));

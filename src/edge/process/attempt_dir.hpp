@@ -47,7 +47,7 @@ struct Traces {
   std::optional<ExitRecord> record;
 };
 /// An error means that it could not be seen, which says nothing about the attempt.
-Result<Traces> look_at(const std::string& dir);
+Result<Traces> look_at(const std::string& dir, int attempt);
 
 /// Makes sure that an attempt which never started never will: a record without ranks. Gives what is
 /// there afterwards; `alive` when somebody else was quicker.

@@ -8,8 +8,14 @@
 namespace muster::process {
 
 Result<std::string> read_file(int dir_fd, const std::string& name) {
-  const UniqueFd fd(::openat(dir_fd, name.c_str(), O_RDONLY | O_CLOEXEC));
+  // The job may write here: what lies under the name need not be a file, nor end.
+  constexpr std::size_t kLargest = 64U << 20;
+  const UniqueFd fd(::openat(dir_fd, name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (!fd && errno == ELOOP) return fail(Kind::corrupt, fmt::format("{} is a link", name));
   if (!fd) return fail_errno(fmt::format("cannot open {}", name), errno);
+  struct stat info{};
+  if (::fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode))
+    return fail(Kind::corrupt, fmt::format("{} is not a file", name));
   std::string bytes;
   char piece[8192];
   for (;;) {
@@ -18,6 +24,7 @@ Result<std::string> read_file(int dir_fd, const std::string& name) {
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return fail_errno(fmt::format("cannot read {}", name), errno);
     bytes.append(piece, static_cast<std::size_t>(got));
+    if (bytes.size() > kLargest) return fail(Kind::corrupt, fmt::format("{} is too large", name));
   }
 }
 

@@ -39,7 +39,7 @@ Result<std::vector<Observation>> LocalBackend::observe(std::span<const Watched> 
 /// The files of an attempt this object has not heard of: quick, and left to the watcher as soon as
 /// there is somebody to talk to or something to clean up.
 Sight LocalBackend::look(const AttemptRef& ref, int node) {
-  const auto found = process::look_at(process::attempt_dir(deps_.home, ref, node));
+  const auto found = process::look_at(process::attempt_dir(deps_.home, ref, node), ref.attempt);
   if (!found) return Unreachable{to_line(found.error())};
   Sight sight = NotStarted{};
   switch (found->meaning) {

@@ -91,6 +91,17 @@ void RankLog::finish(WallTime at) {
   }
 }
 
+std::string RankLog::lost() const {
+  std::string text;
+  for (const auto stream : {Stream::out, Stream::err}) {
+    const auto& file = files_[static_cast<std::size_t>(stream)];
+    if (file.lost > 0)
+      text += fmt::format("{}{} bytes of its {} are lost: {}", text.empty() ? "" : ", ", file.lost,
+                          stream == Stream::out ? "stdout" : "stderr", std::strerror(file.error));
+  }
+  return text;
+}
+
 void RankLog::index(Stream stream, WallTime at) {
   auto& file = files_[static_cast<std::size_t>(stream)];
   if (file.indexed == file.size) return;

@@ -23,6 +23,8 @@ class RankLog {
   void append(Stream stream, std::string_view bytes, WallTime at);
   /// Marks a gap that is still open.
   void finish(WallTime at);
+  /// After finish(): what is missing without a mark in the file, for people; empty when nothing is.
+  std::string lost() const;
   std::int64_t bytes(Stream stream) const { return file_of(stream).size; }
   std::string xxh3(Stream stream) const { return file_of(stream).hash.hex(); }
 

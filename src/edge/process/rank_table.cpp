@@ -167,6 +167,9 @@ ExitRecord RankTable::finish(const Counters& counters, bool has_cgroup) {
   std::int64_t known_cpu_us = 0;
   for (auto& rank : ranks_) {
     rank.log.finish(wall_now());
+    if (const auto lost = rank.log.lost(); !lost.empty())
+      record.why +=
+          (record.why.empty() ? "" : "; ") + fmt::format("rank {}: {}", rank.exit.rank, lost);
     rank.exit.out_bytes = rank.log.bytes(Stream::out);
     rank.exit.err_bytes = rank.log.bytes(Stream::err);
     rank.exit.out_xxh3 = rank.log.xxh3(Stream::out);

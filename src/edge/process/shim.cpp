@@ -11,10 +11,12 @@
 #include <csignal>
 
 #include "edge/process/attempt_dir.hpp"
+#include "edge/process/background_work.hpp"
 #include "edge/process/clocks.hpp"
 #include "edge/process/control.hpp"
 #include "edge/process/exit_file.hpp"
 #include "edge/process/files.hpp"
+#include "edge/process/job_folder.hpp"
 #include "edge/process/proc.hpp"
 #include "edge/process/rank_table.hpp"
 #include "edge/process/spawn.hpp"
@@ -63,14 +65,21 @@ void leave_no_core(Plan& plan) {
   ::setrlimit(RLIMIT_CORE, &core);
 }
 
-Result<> make_folder(const std::string& path) {
+/// Which end of the attempt this is; the word stands first in the record.
+std::string_view cause_of(const Error& error) {
+  if (error.kind == Kind::corrupt) return name_of(Cause::corrupt_input);
+  if (error.kind == Kind::exhausted) return name_of(Cause::disk_full);
+  return name_of(Cause::never_started);
+}
+
+Result<> make_dir(const std::string& path) {
   if (::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) return {};
   return fail_errno(fmt::format("cannot make {}", path), errno);
 }
 
 class Shim {
  public:
-  Shim(const NodeOrder& order, UniqueFd dir, UniqueFd lock, UniqueFd signals, UniqueFd link)
+  Shim(NodeOrder& order, UniqueFd dir, UniqueFd lock, UniqueFd signals, UniqueFd link)
       : order_(order),
         dir_(std::move(dir)),
         lock_(std::move(lock)),
@@ -78,30 +87,35 @@ class Shim {
         control_(std::move(link), dir_.get()),
         cgroup_(open_cgroup(order.slot)),
         tree_(*cgroup_),
-        ranks_(order, dir_.get()) {}
+        ranks_(order, dir_.get()),
+        folder_(attempt_dir(order.home, order.plan.ref, order.node), order.plan.folder) {}
 
   int run() {
     const auto ready = prepare();
     if (!ready) return refuse(ready.error());
     turn(Duration(0));  // a stop may have come before the start
+    const auto made = make_folder();
+    if (!made && killed_by_.empty()) return refuse(made.error());
     if (killed_by_.empty()) {
       const auto started = ranks_.start_all(*cgroup_);
       if (!started) return refuse(started.error());
       supervise();
     }
     conclude();
+    folder_.leave(order_.plan.folder.keep);
     return 0;
   }
 
  private:
   Result<> prepare();
+  Result<> make_folder();
   int refuse(const Error& error);
   void supervise();
   void clear_tree();
   void drain();
   void conclude();
 
-  void turn(Duration until);
+  void turn(Duration until, int also = -1);
   void wait_until(Duration until);
   void obey(const Asked& asked);
   void begin_stop(const std::string& why, Duration grace);
@@ -110,7 +124,7 @@ class Shim {
   void look_for_failure();
   Duration next_deadline() const;
 
-  const NodeOrder& order_;
+  NodeOrder& order_;
   UniqueFd dir_;
   UniqueFd lock_;
   UniqueFd signals_;
@@ -118,6 +132,7 @@ class Shim {
   std::unique_ptr<Cgroup> cgroup_;
   ProcessTree tree_;
   RankTable ranks_;
+  JobFolder folder_;
   ExitFile exit_file_;
 
   bool is_running_ = false;
@@ -133,7 +148,7 @@ class Shim {
 Result<> Shim::prepare() {
   TRY(exit_file_, ExitFile::reserve(dir_.get(), order_.plan.nodes.front().ranks.size()));
   TRY_VOID(within(cgroup_->prepare(order_.plan.memory_limit), "preparing the job's cgroup"));
-  for (const auto& folder : order_.plan.folders) TRY_VOID(make_folder(folder));
+  for (const auto& folder : order_.plan.folders) TRY_VOID(make_dir(folder));
   const auto self = row_of(::getpid());
   const ShimMark mark{.build_id = order_.build_id,
                       .attempt = order_.plan.ref.attempt,
@@ -145,17 +160,37 @@ Result<> Shim::prepare() {
   return write_renamed(dir_.get(), "shim.json", to_json(mark));
 }
 
+/// The job's own folder, where it has a snapshot. Slow work is done by a child: this process stays
+/// to be told to stop.
+Result<> Shim::make_folder() {
+  if (order_.plan.folder.snapshot.empty() || !killed_by_.empty()) return {};
+  for (auto step = folder_.first_step(); step;) {
+    TRY(auto work, BackgroundWork::begin(std::move(*step)));
+    while (!work.is_over() && killed_by_.empty()) turn(kForEver, work.fd());
+    if (!killed_by_.empty()) return {};  // the work is killed as it goes
+    TRY_VOID(work.outcome());
+    TRY(step, folder_.next_step());
+  }
+  order_.plan.dir = folder_.working_folder();
+  order_.plan.env["PWD"] = order_.plan.dir;
+  return {};
+}
+
 /// Nothing was run, and nothing may be: an order still on its way from a server that has died
 /// finds the record. Where even that cannot be written, the mark is taken back.
 int Shim::refuse(const Error& error) {
-  const ExitRecord record{
-      .ranks = {}, .killed_by = "never_started: " + to_line(error), .why = "it was never started"};
+  ExitRecord record{.ranks = {},
+                    .killed_by = fmt::format("{}: {}", cause_of(error), to_line(error)),
+                    .why = "it was never started"};
   if (exit_file_.publish(exit_text(record, order_.plan.ref.attempt, order_.plan.epoch))) {
     exit_file_.sync();
-  } else {
-    ::unlinkat(dir_.get(), "shim.json", 0);
-    exit_file_.discard();
+    record_ = std::move(record);
+    control_.say({.say = "ended", .record = record_});
+    wait_until(monotonic_now() + kAckPatience);
+    return 1;
   }
+  ::unlinkat(dir_.get(), "shim.json", 0);
+  exit_file_.discard();
   control_.say({.say = "refused", .why = to_line(error)});
   control_.flush(kAckPatience);
   return 1;
@@ -218,9 +253,10 @@ void Shim::conclude() {
   control_.close();
 }
 
-/// One round: waits for something to happen, reaps, pumps logs, listens to the server.
-void Shim::turn(Duration until) {
-  std::vector<pollfd> fds{{signals_.get(), POLLIN, 0}};
+/// One round: waits for something to happen (on `also` as well), reaps, pumps logs, listens to the
+/// server.
+void Shim::turn(Duration until, int also) {
+  std::vector<pollfd> fds{{signals_.get(), POLLIN, 0}, {also, POLLIN, 0}};
   control_.add_to(fds);
   ranks_.add_to(fds);
   const auto left =

@@ -128,7 +128,7 @@ void Watcher::heard(Seat& seat, const Said& said) {
 /// Nobody on the line: what do the files say?
 void Watcher::find_out(Serial serial) {
   auto& seat = seats_.at(serial);
-  auto traces = look_at(dir_of(seat.key));
+  auto traces = look_at(dir_of(seat.key), seat.key.ref.attempt);
   if (!traces) {
     show(seat.key, Unreachable{to_line(traces.error())});
     return again_in(serial, kSlowPause);

@@ -23,6 +23,7 @@ NodeOrder order_for(const LocalDeps& deps, const Launch& launch, int node, const
                 .epoch = plan.epoch,
                 .argv = plan.argv,
                 .dir = plan.dir,
+                .folder = plan.folder,
                 .env = plan.env,
                 .nodes = {},
                 .time_limit = plan.time_limit,
@@ -47,7 +48,7 @@ void Watcher::carry_out(const LaunchNodes& task) {
   for (const int node : task.nodes) {
     const SeatKey key{ref, node};
     if (serials_.contains(key)) continue;
-    const auto traces = look_at(dir_of(key));
+    const auto traces = look_at(dir_of(key), key.ref.attempt);
     if (traces && traces->meaning == Traces::Meaning::not_started)
       fresh.push_back(node);
     else

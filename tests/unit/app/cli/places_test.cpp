@@ -126,9 +126,8 @@ TEST(ConfigVerb, ExplainsWhichLayerWins) {
   capture.context.env = {{"MUSTER_QUEUE", "now"}};
   EXPECT_EQ(run_line(capture, {"config", "explain", "queue"}), 0);
   const std::string file = folder.path("config.yaml");
-  EXPECT_EQ(capture.out,
-            "KEY\tVALUE\tFROM\t\nqueue\tnow\tenvironment MUSTER_QUEUE\t\nqueue\tnight\t" + file +
-                ":4:12\t(overruled)\nqueue\tdefault\tbuilt in\t(overruled)\n");
+  EXPECT_EQ(capture.out, "KEY\tVALUE\tFROM\nqueue\tnow\tenvironment MUSTER_QUEUE\nqueue\tnight\t" +
+                             file + ":4:12 (overruled)\nqueue\tdefault\tbuilt in (overruled)\n");
 }
 
 TEST(ConfigVerb, ExplainsAsARecordAndRefusesKeysNobodySets) {

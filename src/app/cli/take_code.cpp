@@ -1,0 +1,140 @@
+#include "app/cli/take_code.hpp"
+
+#include <unistd.h>
+
+#include <chrono>
+
+#include "app/cli/git_info.hpp"
+#include "app/cli/output.hpp"
+#include "base/hash.hpp"
+#include "base/text.hpp"
+#include "base/units.hpp"
+#include "edge/blob/open.hpp"
+#include "edge/fs/files.hpp"
+#include "edge/fs/own_folder.hpp"
+#include "edge/tree/send.hpp"
+#include "edge/tree/survey.hpp"
+
+namespace muster {
+namespace {
+
+constexpr std::uint64_t kLarge = 256U << 20;
+constexpr std::uint64_t kMany = 50'000;
+
+std::string parent_of(const std::string& dir) {
+  const auto slash = dir.rfind('/');
+  return slash == std::string::npos || slash == 0 ? "/" : dir.substr(0, slash);
+}
+
+std::string without_end_slashes(std::string dir) {
+  while (dir.size() > 1 && dir.ends_with('/')) dir.pop_back();
+  return dir;
+}
+
+/// A line that is rewritten while files are read; appears when it takes long, goes when done.
+class Bar {
+ public:
+  explicit Bar(const Context& context) : is_shown_(context.err_is_tty && !context.globals.quiet) {}
+  ~Bar() {
+    if (has_drawn_) (void)!::write(STDERR_FILENO, "\r\x1b[K", 4);
+  }
+  void tell(const snapshot::Progress& progress) {
+    const auto now = std::chrono::steady_clock::now();
+    if (!is_shown_ || now < next_) return;
+    next_ = now + std::chrono::milliseconds(200);
+    const auto text = fmt::format("\r\x1b[Kmuster: snapshot: {} entries, {} files read ({})",
+                                  progress.entries, progress.files_read,
+                                  to_text(Bytes{static_cast<std::int64_t>(progress.bytes_read)}));
+    has_drawn_ = ::write(STDERR_FILENO, text.data(), text.size()) > 0;
+  }
+
+ private:
+  bool is_shown_;
+  bool has_drawn_ = false;
+  std::chrono::steady_clock::time_point next_ =
+      std::chrono::steady_clock::now() + std::chrono::seconds(1);
+};
+
+}  // namespace
+
+std::string code_top(const std::string& dir, const std::string& home) {
+  const auto here = without_end_slashes(dir);
+  const auto refused = without_end_slashes(home);
+  if (here == "/" || here == refused) return {};
+  for (auto at = here; at != "/" && at != refused; at = parent_of(at))
+    for (const char* mark : {"muster.yaml", ".musterignore", ".amlignore", ".git"})
+      if (fs::exists(at + "/" + mark)) return at;
+  return here;
+}
+
+std::string own_store(const Context& context) {
+  return "file://" + context.paths.state + "/chunks";
+}
+
+CodeTaker::~CodeTaker() {
+  if (pins_.empty()) return;
+  const auto blobs = open_blob_store(own_store(context_));
+  for (const auto& pin : pins_)
+    if (blobs) (void)snapshot::unpin(**blobs, pin);  // else it ages
+}
+
+Result<> CodeTaker::take(spec::ResolvedJob& job) {
+  if (!job.wants_snapshot) return {};
+  const auto home = context_.env.find("HOME");
+  const auto top = code_top(job.spec.dir, home == context_.env.end() ? "" : home->second);
+  if (top.empty()) {
+    if (context_.err_is_tty)
+      say(context_, fmt::format("muster: {} is no project folder: the job runs in place, without a "
+                                "snapshot",
+                                printable(job.spec.dir)));
+    return {};
+  }
+  TRY(auto code, take_folder(top, job.allow_racy));
+  const auto dir = without_end_slashes(job.spec.dir);
+  if (dir.size() > top.size()) code.below = dir.substr(top.size() + 1);
+  job.spec.code = std::move(code);
+  return {};
+}
+
+Result<Code> CodeTaker::take_folder(const std::string& top, bool allow_racy) {
+  if (const auto known = taken_.find(top); known != taken_.end()) return known->second;
+  TRY_VOID(fs::claim_folder(context_.paths.state, "server.lock"));
+  TRY_VOID(fs::make_dirs(context_.paths.cache + "/stat"));
+  const auto name = sha256_hex(top);
+  const auto cache_file = fmt::format("{}/stat/{}", context_.paths.cache, name);
+  TRY(const auto blobs, open_blob_store(own_store(context_)));
+  tell_large(top, cache_file);
+  Bar bar(context_);
+  snapshot::SendOptions options{
+      .top = top,
+      .store = own_store(context_),
+      .cache_file = cache_file,
+      .racy = allow_racy ? snapshot::Racy::record : snapshot::Racy::refuse,
+      .leave_out = {context_.paths.state, context_.paths.cache},
+      .on_progress = [&](const auto& progress) { bar.tell(progress); }};
+  TRY(const auto sent, within(snapshot::send_tree(*blobs, options), printable(top)));
+  pins_.push_back(sent.pin);
+  for (const auto& path : sent.specials)
+    warn(context_, fmt::format("{} is no file, folder or link: left out", printable(path)));
+  Code code{
+      .snapshot = tree::to_hex(sent.id), .top = top, .below = {}, .links = sent.ignored_at_top};
+  add_git_info(code, cache_file + ".git");
+  taken_[top] = code;
+  return code;
+}
+
+/// Before a first snapshot that will take a while: what makes it large.
+void CodeTaker::tell_large(const std::string& top, const std::string& cache_file) {
+  if (fs::exists(cache_file) || context_.globals.quiet) return;
+  const auto survey = snapshot::survey_tree(top);
+  if (!survey || (survey->bytes < kLarge && survey->files < kMany)) return;
+  say(context_,
+      fmt::format("muster: first snapshot of {}: {} files, {}; the largest:", printable(top),
+                  survey->files, to_text(Bytes{static_cast<std::int64_t>(survey->bytes)})));
+  for (const auto& [name, bytes] : survey->largest)
+    say(context_, fmt::format("  {:>10}  {}", to_text(Bytes{static_cast<std::int64_t>(bytes)}),
+                              printable(name)));
+  say(context_, "  what a job does not need can be left out: .musterignore, as .gitignore");
+}
+
+}  // namespace muster

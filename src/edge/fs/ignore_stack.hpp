@@ -1,0 +1,43 @@
+/// The ignore rules that count in a folder: those of its own ignore file and of the folders above.
+/// Values that do not change once made; shared by the threads of a walk.
+#pragma once
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.hpp"
+#include "core/tree/ignore.hpp"
+
+namespace muster::fs {
+
+class IgnoreStack {
+ public:
+  /// `path` is relative to the top of the walk. The deepest file that says anything decides.
+  bool is_ignored(std::string_view path, bool is_folder) const;
+  bool is_empty() const { return files_.empty(); }
+  /// With the rules of an ignore file in `folder` (relative to the top) above all others.
+  IgnoreStack with(tree::IgnoreList list, std::string_view folder) const;
+
+ private:
+  struct File {
+    // Shared by the stacks of all folders below it.
+    std::shared_ptr<const tree::IgnoreList> list;
+    std::size_t skip = 0;  // bytes of a path before what its patterns see
+  };
+  std::vector<File> files_;
+};
+
+/// The name that ignore files have in this whole tree: the first of .musterignore, .amlignore and
+/// .gitignore that the top folder has as a file.
+std::string ignore_file_name(int top);
+
+/// What counts before any ignore file is read: for .gitignore what .git/info/exclude says.
+Result<IgnoreStack> first_rules(int top, const std::string& file_name);
+
+/// The ignore file of an open folder; empty when it is gone or no plain file (git does not follow
+/// links here either). `shown` names it in an error.
+Result<tree::IgnoreList> read_ignore_file(int folder, const std::string& name,
+                                          const std::string& shown);
+
+}  // namespace muster::fs

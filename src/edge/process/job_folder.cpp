@@ -1,0 +1,84 @@
+#include "edge/process/job_folder.hpp"
+
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/text.hpp"
+#include "edge/blob/open.hpp"
+#include "edge/fs/files.hpp"
+#include "edge/fs/remove_tree.hpp"
+#include "edge/tree/copy.hpp"
+#include "edge/tree/overlay.hpp"
+#include "edge/tree/restore.hpp"
+
+namespace muster::process {
+namespace {
+
+Result<> restore_shared(const FolderPlan& plan) {
+  const auto id = tree::from_hex(plan.snapshot);
+  if (!id) return fail(Kind::corrupt, fmt::format("not a snapshot: {}", printable(plan.snapshot)));
+  TRY(const auto blobs, open_blob_store(plan.store));
+  TRY_VOID(snapshot::restore_once(*blobs, *id, plan.trees));
+  return {};
+}
+
+}  // namespace
+
+JobFolder::JobFolder(std::string attempt_dir, const FolderPlan& plan)
+    : base_(std::move(attempt_dir)), plan_(plan) {}
+
+std::optional<JobFolder::Step> JobFolder::first_step() const {
+  return [plan = plan_] { return restore_shared(plan); };
+}
+
+Result<std::optional<JobFolder::Step>> JobFolder::next_step() {
+  const auto up = base_ + "/up", work = base_ + "/wk", dir = folder();
+  if (stage_ == Stage::restored) {
+    for (const auto& folder : {up, work, dir}) TRY_VOID(fs::make_dirs(folder));
+    const auto mounted = snapshot::mount_overlay({tree(), up, work, dir});
+    is_mounted_ = mounted.has_value();
+    stage_ = is_mounted_ ? Stage::ready : Stage::copied;
+    if (!is_mounted_) {
+      // Whoever looks later sees by its absence that there was no overlay.
+      ::rmdir(up.c_str());
+      ::rmdir(work.c_str());
+      return std::optional<Step>([from = tree(), dir]() -> Result<> {
+        TRY_VOID(snapshot::copy_tree(from, dir));
+        return {};
+      });
+    }
+  }
+  stage_ = Stage::ready;
+  TRY_VOID(make_links());
+  return std::optional<Step>();
+}
+
+/// What ignore rules left out is not copied: the job sees the person's own.
+Result<> JobFolder::make_links() const {
+  for (const auto& [name, target] : plan_.links) {
+    const auto at = folder() + "/" + name;
+    if (::symlink(target.c_str(), at.c_str()) != 0 && errno != EEXIST)
+      return fail_errno(fmt::format("cannot link {}", printable(name)), errno);
+  }
+  return {};
+}
+
+std::string JobFolder::working_folder() const {
+  return plan_.below.empty() ? folder() : folder() + "/" + plan_.below;
+}
+
+void JobFolder::leave(Keep keep) {
+  if (plan_.snapshot.empty()) return;
+  if (is_mounted_) ::umount2(folder().c_str(), MNT_DETACH);
+  // The kernel leaves a folder in here that its owner may not even list.
+  fs::remove_tree(base_ + "/wk");
+  if (is_mounted_) fs::remove_tree(base_ + "/dir");
+  if (keep == Keep::all) return;
+  fs::remove_tree(base_ + "/up");
+  fs::remove_tree(base_ + "/dir");
+}
+
+}  // namespace muster::process

@@ -1,0 +1,60 @@
+/// The chunks of a store: which are there, and their bytes, checked before they are given out.
+/// Neighbours are cheap: a few opened blocks are kept. Single thread.
+#pragma once
+#include <cstdint>
+#include <list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/tree/pack.hpp"
+#include "port/blob.hpp"
+
+namespace muster::snapshot {
+
+struct Pack {
+  tree::Hash name;
+  std::uint64_t size = 0;
+  tree::PackTables tables;
+};
+
+/// Reads the tables of one pack, checked.
+Result<Pack> read_pack(BlobStore& blobs, const tree::Hash& name, std::uint64_t size);
+
+class Chunks {
+ public:
+  explicit Chunks(BlobStore& blobs) : blobs_(blobs) {}
+
+  /// Reads the tables of all packs; the first question does it by itself.
+  Result<> load();
+  Result<bool> has(const tree::Hash& hash);
+  /// The bytes; good until the next call.
+  Result<std::string_view> get(const tree::Hash& hash);
+  /// A root, checked against the id it is stored under.
+  Result<std::string> get_root(const tree::Hash& id);
+  /// Packs that were written meanwhile are known as well.
+  void add(Pack pack);
+
+ private:
+  struct Key {
+    std::uint64_t head;  // the first bytes of the hash
+    std::uint32_t pack;
+    std::uint32_t chunk;
+    auto operator<=>(const Key&) const = default;
+  };
+  struct OpenBlock {
+    std::uint32_t pack;
+    std::uint32_t block;
+    std::string bytes;
+  };
+  const Key* find(const tree::Hash& hash) const;
+  Result<std::string_view> block(std::uint32_t pack, std::uint32_t block);
+
+  BlobStore& blobs_;
+  bool is_loaded_ = false;
+  std::vector<Pack> packs_;
+  std::vector<Key> keys_;      // ascending
+  std::list<OpenBlock> open_;  // the last used first
+};
+
+}  // namespace muster::snapshot

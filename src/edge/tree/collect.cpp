@@ -1,0 +1,162 @@
+#include "edge/tree/collect.hpp"
+
+#include <set>
+
+#include "edge/tree/hash_set.hpp"
+#include "edge/tree/manifest_read.hpp"
+#include "edge/tree/names.hpp"
+
+namespace muster::snapshot {
+namespace {
+
+constexpr std::int64_t kPinLife = 24LL * 3600 * 1'000'000;
+constexpr std::uint64_t kSmallPack = tree::kPackSize / 4;
+
+/// Neighbours stay neighbours: a restore reads block by block.
+std::vector<const tree::ChunkPlace*> in_stored_order(const Pack& pack) {
+  std::vector<const tree::ChunkPlace*> places;
+  for (const auto& place : pack.tables.chunks) places.push_back(&place);
+  std::sort(places.begin(), places.end(), [](const auto* a, const auto* b) {
+    return std::pair(a->block, a->offset) < std::pair(b->block, b->offset);
+  });
+  return places;
+}
+
+class Collector {
+ public:
+  Collector(BlobStore& blobs, const std::function<bool(const tree::Hash&)>& is_wanted)
+      : blobs_(blobs), is_wanted_(is_wanted), chunks_(blobs) {}
+
+  Result<Collected> run() {
+    TRY(const auto lock, blobs_.lock(BlobStore::LockKind::exclusive));
+    TRY_VOID(read_pins());
+    TRY_VOID(look_at_trees());
+    TRY_VOID(look_at_packs());
+    return out_;
+  }
+
+ private:
+  Result<> read_pins() {
+    std::vector<BlobInfo> pins;
+    TRY_VOID(blobs_.list("v1/pins/", [&](const BlobInfo& info) {
+      pins.push_back(info);
+      return true;
+    }));
+    for (const auto& pin : pins) {
+      if (pin.age_us > kPinLife) {
+        TRY_VOID(blobs_.remove(pin.name));
+        continue;
+      }
+      TRY(const auto text, blobs_.get(pin.name, 0, 64));
+      if (const auto id = tree::from_hex(text)) pinned_.insert(*id);
+    }
+    return {};
+  }
+
+  /// Roots go first: what has no root any more has nothing to promise.
+  Result<> look_at_trees() {
+    std::vector<BlobInfo> trees;
+    TRY_VOID(blobs_.list("v1/trees/", [&](const BlobInfo& info) {
+      trees.push_back(info);
+      return true;
+    }));
+    for (const auto& info : trees) {
+      const auto id = hash_in_name(info.name);
+      if (id && (pinned_.contains(*id) || is_wanted_(*id))) {
+        TRY_VOID(mark(*id));
+        continue;
+      }
+      TRY_VOID(blobs_.remove(info.name));
+      ++out_.trees;
+      out_.bytes += info.size;
+    }
+    return {};
+  }
+
+  Result<> mark(const tree::Hash& id) {
+    TRY(const auto root, read_manifest(chunks_, id, [&](const tree::Entry& entry) -> Result<> {
+          for (const auto& piece : entry.pieces)
+            if (!piece.is_hole) live_.insert(piece.hash);
+          return {};
+        }));
+    for (const auto& leaf : root.leaves) live_.insert(leaf.hash);
+    return {};
+  }
+
+  Result<> look_at_packs() {
+    std::vector<std::pair<tree::Hash, std::uint64_t>> names;
+    TRY_VOID(blobs_.list("v1/packs/", [&](const BlobInfo& info) {
+      if (const auto hash = hash_in_name(info.name)) names.emplace_back(*hash, info.size);
+      return true;
+    }));
+    std::vector<Pack> poor;  // less than half alive, or small: worth writing anew, together
+    for (const auto& [name, size] : names) {
+      TRY(auto pack, read_pack(blobs_, name, size));
+      std::uint64_t live = 0, total = 0;
+      for (const auto& place : pack.tables.chunks) {
+        total += place.size;
+        if (live_.has(place.hash)) live += place.size;
+      }
+      if (live == 0)
+        TRY_VOID(remove(pack));
+      else if (live * 2 < total || size < kSmallPack)
+        poor.push_back(std::move(pack));
+    }
+    return poor.size() < 2 && !has_dead(poor) ? Result<>() : rewrite(poor);
+  }
+
+  bool has_dead(const std::vector<Pack>& packs) const {
+    for (const auto& pack : packs)
+      for (const auto& place : pack.tables.chunks)
+        if (!live_.has(place.hash)) return true;
+    return false;
+  }
+
+  /// The living chunks of poor packs, in new packs; the old ones go when those are durable.
+  Result<> rewrite(const std::vector<Pack>& poor) {
+    tree::PackWriter writer;
+    std::set<tree::Hash> made;
+    const auto flush = [&]() -> Result<> {
+      if (writer.is_empty()) return {};
+      const auto done = writer.end();
+      made.insert(done.name);
+      return blobs_.put(pack_name(done.name), done.bytes);
+    };
+    HashSet moved;
+    for (const auto& pack : poor) {
+      for (const auto* place : in_stored_order(pack)) {
+        if (!live_.has(place->hash) || !moved.insert(place->hash)) continue;
+        TRY(const auto bytes, chunks_.get(place->hash));
+        writer.add(place->hash, bytes);
+        if (writer.size() >= tree::kPackSize) TRY_VOID(flush());
+      }
+    }
+    TRY_VOID(flush());
+    for (const auto& pack : poor)
+      if (!made.contains(pack.name)) TRY_VOID(remove(pack));
+    return {};
+  }
+
+  Result<> remove(const Pack& pack) {
+    TRY_VOID(blobs_.remove(pack_name(pack.name)));
+    ++out_.packs;
+    out_.bytes += pack.size;
+    return {};
+  }
+
+  BlobStore& blobs_;
+  const std::function<bool(const tree::Hash&)>& is_wanted_;
+  Chunks chunks_;
+  std::set<tree::Hash> pinned_;
+  HashSet live_;
+  Collected out_;
+};
+
+}  // namespace
+
+Result<Collected> collect(BlobStore& blobs,
+                          const std::function<bool(const tree::Hash&)>& is_wanted) {
+  return Collector(blobs, is_wanted).run();
+}
+
+}  // namespace muster::snapshot

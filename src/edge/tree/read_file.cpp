@@ -1,0 +1,180 @@
+#include "edge/tree/read_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+
+#include "base/text.hpp"
+#include "core/tree/chunker.hpp"
+#include "edge/fs/below.hpp"
+
+namespace muster::snapshot {
+namespace {
+
+constexpr int kTries = 4;
+constexpr std::uint64_t kLeastHole = 64U << 10;
+
+std::int64_t ns_of(const timespec& at) { return at.tv_sec * 1'000'000'000LL + at.tv_nsec; }
+
+bool is_gone(int error) { return error == ENOENT || error == ENOTDIR || error == ELOOP; }
+
+tl::unexpected<Error> cannot_read(const fs::Seen& seen, int error) {
+  auto failed = fail_errno(fmt::format("cannot read {}", printable(seen.path)), error);
+  failed.value().fix.emplace_back("make it readable, or leave it out: add it to .musterignore");
+  return failed;
+}
+
+tl::unexpected<Error> keeps_changing(const fs::Seen& seen) {
+  return fail(Kind::conflict, fmt::format("{} changes while it is read", printable(seen.path)),
+              "leave it out (.musterignore), stop its writer, or take it as it is: --allow-racy");
+}
+
+/// Takes over what the file is now; false when it is no regular file.
+Result<bool> look(int fd, fs::Seen& seen) {
+  struct stat info{};
+  if (::fstat(fd, &info) != 0) return cannot_read(seen, errno);
+  if (!S_ISREG(info.st_mode)) return false;
+  seen.mode = static_cast<std::uint16_t>(info.st_mode & 0777);
+  seen.size = static_cast<std::uint64_t>(info.st_size);
+  seen.mtime_ns = ns_of(info.st_mtim);
+  seen.ctime_ns = ns_of(info.st_ctim);
+  seen.inode = info.st_ino;
+  seen.device = info.st_dev;
+  return true;
+}
+
+bool is_unchanged(int fd, const fs::Seen& before) {
+  fs::Seen after = before;
+  const auto looked = look(fd, after);
+  return looked && *looked && after.size == before.size && after.mtime_ns == before.mtime_ns &&
+         after.ctime_ns == before.ctime_ns;
+}
+
+/// Up to `size` bytes from `offset`; fewer only at the end.
+Result<std::string> read_at(int fd, const fs::Seen& seen, std::uint64_t offset, std::size_t size) {
+  std::string bytes(size, '\0');
+  std::size_t have = 0;
+  while (have < size) {
+    const auto n = ::pread(fd, bytes.data() + have, size - have, static_cast<off_t>(offset + have));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return cannot_read(seen, errno);
+    if (n == 0) break;
+    have += static_cast<std::size_t>(n);
+  }
+  bytes.resize(have);
+  return bytes;
+}
+
+ReadPiece piece_of(std::string bytes) {
+  tree::Piece piece{.is_hole = false, .size = bytes.size(), .hash = tree::hash_of(bytes)};
+  return {piece, std::move(bytes)};
+}
+
+struct Span {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+  bool is_hole = false;
+};
+
+/// Data and holes of a file, in order; small holes count as data.
+std::vector<Span> spans_of(int fd, std::uint64_t size) {
+  std::vector<Span> spans;
+  std::uint64_t at = 0;
+  struct stat info{};
+  const bool may_have_holes =
+      ::fstat(fd, &info) == 0 && static_cast<std::uint64_t>(info.st_blocks) * 512 < size;
+  while (may_have_holes && at < size) {
+    const auto hole = ::lseek(fd, static_cast<off_t>(at), SEEK_HOLE);
+    const auto begin =
+        hole < 0 ? size : std::min<std::uint64_t>(size, static_cast<std::uint64_t>(hole));
+    const auto data = begin < size ? ::lseek(fd, static_cast<off_t>(begin), SEEK_DATA) : -1;
+    const auto end =
+        data < 0 ? size : std::min<std::uint64_t>(size, static_cast<std::uint64_t>(data));
+    const bool is_worth_it = end - begin >= kLeastHole;
+    if (!spans.empty() && !spans.back().is_hole && spans.back().end == at)
+      spans.back().end = is_worth_it ? begin : end;
+    else if ((is_worth_it ? begin : end) > at)
+      spans.push_back({at, is_worth_it ? begin : end, false});
+    if (is_worth_it) spans.push_back({begin, end, true});
+    at = std::max(end, at + 1);
+  }
+  if (spans.empty() && size > 0) spans.push_back({0, size, false});
+  return spans;
+}
+
+using OnPiece = std::function<Result<>(ReadPiece&&)>;
+
+/// False when the file was shorter than it should be.
+Result<bool> read_span(int fd, const fs::Seen& seen, const Span& span, const OnPiece& each) {
+  std::string window;
+  std::uint64_t at = span.begin;  // where the window ends
+  while (at < span.end || !window.empty()) {
+    const auto room = std::min<std::uint64_t>(span.end - at, 2 * tree::kMostChunk - window.size());
+    if (window.size() < tree::kMostChunk && room > 0) {
+      TRY(const auto more, read_at(fd, seen, at, room));
+      if (more.size() < room) return false;
+      window += more;
+      at += room;
+    }
+    const auto cut = tree::first_cut(window);
+    TRY_VOID(each(piece_of(window.substr(0, cut))));
+    window.erase(0, cut);
+  }
+  return true;
+}
+
+Result<bool> read_spans(int fd, const fs::Seen& seen, const OnPiece& each) {
+  for (const auto& span : spans_of(fd, seen.size)) {
+    if (span.is_hole) {
+      TRY_VOID(each({{.is_hole = true, .size = span.end - span.begin, .hash = {}}, {}}));
+      continue;
+    }
+    TRY(const bool is_whole, read_span(fd, seen, span, each));
+    if (!is_whole) return false;
+  }
+  return true;
+}
+
+constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+
+}  // namespace
+
+Result<std::optional<std::vector<ReadPiece>>> read_small(int top, fs::Seen& seen, Racy racy) {
+  std::vector<ReadPiece> pieces;
+  const auto again = [&] { pieces.clear(); };
+  TRY(const bool is_there, read_large(top, seen, racy, again, [&](ReadPiece&& piece) -> Result<> {
+        pieces.push_back(std::move(piece));
+        return {};
+      }));
+  if (!is_there) return std::optional<std::vector<ReadPiece>>();
+  return std::optional(std::move(pieces));
+}
+
+Result<bool> read_large(int top, fs::Seen& seen, Racy racy, const std::function<void()>& restart,
+                        const OnPiece& each) {
+  for (int tries = 1;; ++tries) {
+    const UniqueFd fd = fs::open_below(top, seen.path, kFlags);
+    if (!fd && is_gone(errno)) return false;
+    if (!fd) return cannot_read(seen, errno);
+    TRY(const bool is_file, look(fd.get(), seen));
+    if (!is_file) return false;
+    bool is_whole = true;
+    if (seen.size <= tree::kWholeFile) {
+      TRY(auto bytes, read_at(fd.get(), seen, 0, seen.size));
+      is_whole = bytes.size() == seen.size;
+      if (!bytes.empty()) TRY_VOID(each(piece_of(std::move(bytes))));
+    } else {
+      TRY(is_whole, read_spans(fd.get(), seen, each));
+    }
+    if (is_whole && is_unchanged(fd.get(), seen)) return true;
+    if (tries < kTries) {
+      restart();
+      continue;
+    }
+    if (racy == Racy::refuse || !is_whole) return keeps_changing(seen);
+    return true;
+  }
+}
+
+}  // namespace muster::snapshot
