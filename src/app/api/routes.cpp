@@ -27,6 +27,8 @@ constexpr std::array kRoutes{
           "Show one job with its attempts"},
     Route{"jobs.abort", "POST", "/v1/jobs/{id}:abort", Access::write, kJson, kJson,
           "Stop a job for good; a finished one stays as it is"},
+    Route{"jobs.resubmit", "POST", "/v1/jobs/{id}:resubmit", Access::write, kJson, kJson,
+          "Submit a job again with the changes given; the old one is cancelled afterwards"},
     Route{"jobs.signal", "POST", "/v1/jobs/{id}:signal", Access::write, kJson, kJson,
           "Send a signal to the processes of a running job"},
     Route{"jobs.logs", "GET", "/v1/jobs/{id}/logs", Access::read, "", kBytes,

@@ -87,14 +87,19 @@ Result<std::string> call_again(Context& context, const Call& call) {
 }
 
 Result<Accepted> submit(Context& context, const spec::ResolvedJob& job) {
-  TRY(const auto body,
-      call_again(context, {.route = "jobs.submit", .body = server::submission_json(job, true)}));
+  return accepted_by(context, {.route = "jobs.submit", .body = server::submission_json(job, true)});
+}
+
+Result<Accepted> accepted_by(Context& context, const Call& call) {
+  TRY(const auto body, call_again(context, call));
   TRY(const auto parsed, parse_answer(body));
   const auto& object = parsed.get_object();
   if (text_at(object, "id").empty())
     return fail(Kind::corrupt, "the server's answer has no id", kGarbledFix);
   Accepted accepted{.id = std::string(text_at(object, "id")),
-                    .existed = flag_at(object, "existed")};
+                    .existed = flag_at(object, "existed"),
+                    .warnings = {},
+                    .old = std::string(text_at(object, "old"))};
   for (const auto& warning : list_at(object, "warnings"))
     accepted.warnings.push_back(fmt::format("{}; {}", text_at(warning.as_object(), "text"),
                                             text_at(warning.as_object(), "fix")));
@@ -128,9 +133,11 @@ int exit_code_of(std::string_view job_json) {
   const auto cause = named<Cause>(text_at(job, "cause")).value_or(Cause::none);
   if (cause == Cause::exec_failed) return static_cast<int>(number_at(job, "exit_code"));
   if (is_outside_end(cause)) return 125;
-  const auto signal = number_at(job, "signal");
-  return signal != 0 ? 128 + static_cast<int>(signal)
-                     : static_cast<int>(number_at(job, "exit_code"));
+  if (const auto signal = number_at(job, "signal"); signal != 0)
+    return 128 + static_cast<int>(signal);
+  const auto code = static_cast<int>(number_at(job, "exit_code"));
+  // What never ran has no code of its own, and is no success.
+  return code == 0 && cause != Cause::success ? 125 : code;
 }
 
 Result<> follow_output(Context& context, const std::string& id, int ranks) {

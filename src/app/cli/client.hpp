@@ -15,7 +15,11 @@ struct Accepted {
   std::string id;
   bool existed = false;
   std::vector<std::string> warnings;
+  std::string old;  // the job it takes the place of
 };
+
+/// Sends a submission and reads what was accepted.
+Result<Accepted> accepted_by(Context& context, const Call& call);
 
 class CodeTaker;
 

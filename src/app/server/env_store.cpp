@@ -24,12 +24,13 @@ std::string canonical(const Environment& env) {
   return text;
 }
 
-/// A submission may have stored its environment and not be committed yet: young files stay.
-constexpr std::time_t kYoung = 60;
+/// A job may be submitted again for this long after an environment was last asked for; and one that
+/// is being submitted is not committed yet.
+constexpr std::time_t kKept = 30 * 24 * 3600;
 
-bool is_young(const std::string& path) {
+bool is_kept(const std::string& path) {
   struct stat status{};
-  return ::stat(path.c_str(), &status) == 0 && std::time(nullptr) - status.st_mtime < kYoung;
+  return ::stat(path.c_str(), &status) == 0 && std::time(nullptr) - status.st_mtime < kKept;
 }
 
 /// Marks the file as young again: somebody is about to refer to it.
@@ -84,7 +85,7 @@ Result<Environment> EnvStore::get(const std::string& id) const {
 
 Result<bool> EnvStore::drop(const std::string& id) {
   const std::lock_guard lock(mutex_);
-  if (!is_id(id) || is_young(dir_ + "/" + id)) return false;
+  if (!is_id(id) || is_kept(dir_ + "/" + id)) return false;
   known_.erase(id);
   TRY_VOID(fs::remove_file(dir_ + "/" + id));
   return true;

@@ -41,7 +41,8 @@ driver::Equip make_equip(Store& store, const EnvStore& envs, Places places) {
         .job_dir = fmt::format("{}/jobs/{}", places.home, launch.ref.job.str()),
         .tools_dir = places.tools_dir,
         .store = "file://" + places.home + "/chunks",
-        .trees = places.home + "/trees"};
+        .trees = places.home + "/trees",
+        .venvs = places.home + "/venvs"};
     TRY(around.env, envs.get(spec.env_id));
     if (launch.ref.attempt > 1) {
       around.resume_from = newest_checkpoint(around.job_dir + "/checkpoint");

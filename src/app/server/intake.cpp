@@ -1,5 +1,6 @@
 #include "app/server/intake.hpp"
 
+#include "base/text.hpp"
 #include "core/model/codec.hpp"
 #include "core/model/json.hpp"
 
@@ -36,29 +37,22 @@ Result<Environment> env_from_json(const json::value& value) {
   return env;
 }
 
-/// What execve and the engine rely on, whoever sent it.
-Result<> check_spec(const JobSpec& spec) {
-  if (spec.command.empty() || spec.command.front().empty())
-    return fail(Kind::usage, "the command is empty", "give a program to run");
-  for (const auto& argument : spec.command) {
-    if (argument.size() > spec::kLongestArgument)
-      return fail(Kind::usage,
-                  fmt::format("an argument of {} bytes is longer than the kernel's limit of {}",
-                              argument.size(), spec::kLongestArgument),
-                  "put it into a file and pass its name");
-    if (argument.find('\0') != std::string::npos)
-      return fail(Kind::usage, "an argument holds a NUL byte, which no program can be given");
-  }
-  if (spec.dir.empty() || spec.dir.front() != '/')
-    return fail(Kind::usage, "the job's folder must be an absolute path");
-  const auto& request = spec.request;
-  TRY_VOID(check_amount("nodes", request.nodes, 1, 100'000));
-  TRY_VOID(check_amount("processes a node", request.procs_per_node, 1, 10'000));
-  TRY_VOID(check_amount("GPUs a node", request.gpus_per_node, 0, 1'000));
-  TRY_VOID(check_amount("thousandths of a cpu", request.cpus_per_node.count, 0, INT64_MAX));
-  TRY_VOID(check_amount("bytes of memory", request.memory_per_node.count, 0, INT64_MAX));
-  if (spec.name.size() > 255 || spec.key.size() > 255)
-    return fail(Kind::usage, "a name or key is longer than 255 bytes");
+bool is_plain_name(std::string_view name) {
+  return !name.empty() && name != "." && name != ".." && name.find('/') == name.npos &&
+         name.find('\0') == name.npos;
+}
+
+/// The folder is put together from these: nothing of them may lead out of it.
+Result<> check_code(const Code& code) {
+  const bool is_id = code.snapshot.size() == 64 &&
+                     code.snapshot.find_first_not_of("0123456789abcdef") == std::string::npos;
+  if (!code.snapshot.empty() && !is_id) return fail(Kind::usage, "not the id of a snapshot");
+  const auto parts = split(code.below, '/');
+  const bool is_inside =
+      code.below.empty() || std::all_of(parts.begin(), parts.end(), is_plain_name);
+  const bool are_names = std::all_of(code.links.begin(), code.links.end(), is_plain_name);
+  if (!is_inside || !are_names)
+    return fail(Kind::usage, "a path of the code leads out of the job's folder");
   return {};
 }
 
@@ -85,6 +79,33 @@ Environment plain_environment(const std::string& user) {
 }
 
 }  // namespace
+
+// What execve, the supervisor and the engine rely on, whoever sent it.
+Result<> check_spec(const JobSpec& spec) {
+  TRY_VOID(check_code(spec.code));
+  if (spec.command.empty() || spec.command.front().empty())
+    return fail(Kind::usage, "the command is empty", "give a program to run");
+  for (const auto& argument : spec.command) {
+    if (argument.size() > spec::kLongestArgument)
+      return fail(Kind::usage,
+                  fmt::format("an argument of {} bytes is longer than the kernel's limit of {}",
+                              argument.size(), spec::kLongestArgument),
+                  "put it into a file and pass its name");
+    if (argument.find('\0') != std::string::npos)
+      return fail(Kind::usage, "an argument holds a NUL byte, which no program can be given");
+  }
+  if (spec.dir.empty() || spec.dir.front() != '/')
+    return fail(Kind::usage, "the job's folder must be an absolute path");
+  const auto& request = spec.request;
+  TRY_VOID(check_amount("nodes", request.nodes, 1, 100'000));
+  TRY_VOID(check_amount("processes a node", request.procs_per_node, 1, 10'000));
+  TRY_VOID(check_amount("GPUs a node", request.gpus_per_node, 0, 1'000));
+  TRY_VOID(check_amount("thousandths of a cpu", request.cpus_per_node.count, 0, INT64_MAX));
+  TRY_VOID(check_amount("bytes of memory", request.memory_per_node.count, 0, INT64_MAX));
+  if (spec.name.size() > 255 || spec.key.size() > 255)
+    return fail(Kind::usage, "a name or key is longer than 255 bytes");
+  return {};
+}
 
 Result<JobSpec> spec_of_body(std::string_view body, const std::string& user, EnvStore& envs,
                              const Defaults& defaults) {

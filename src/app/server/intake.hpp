@@ -20,6 +20,9 @@ struct Defaults {
 Result<JobSpec> spec_of_body(std::string_view body, const std::string& user, EnvStore& envs,
                              const Defaults& defaults);
 
+/// What no job may be, whoever sends it.
+Result<> check_spec(const JobSpec& spec);
+
 /// The body our own client sends.
 std::string submission_json(const spec::ResolvedJob& job, bool with_env);
 

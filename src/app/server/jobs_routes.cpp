@@ -12,23 +12,6 @@
 namespace muster::server {
 namespace {
 
-std::string accepted_json(const engine::Answer& answer) {
-  json::object out;
-  out["schema"] = 1;
-  out["id"] = answer.id.str();
-  out["existed"] = answer.existed;
-  json::array warnings;
-  for (const auto& warning : answer.warnings) {
-    json::object one;
-    one["code"] = warning.code;
-    one["text"] = warning.text;
-    one["fix"] = warning.fix;
-    warnings.push_back(std::move(one));
-  }
-  out["warnings"] = std::move(warnings);
-  return json::serialize(out);
-}
-
 /// Answers of a batch arrive in any order and leave in the order of its lines.
 struct BatchAnswer {
   Ask ask;
@@ -100,6 +83,23 @@ void command(Office& office, const Ask& ask, const std::string& id,
 }
 
 }  // namespace
+
+std::string accepted_json(const engine::Answer& answer) {
+  json::object out;
+  out["schema"] = 1;
+  out["id"] = answer.id.str();
+  out["existed"] = answer.existed;
+  json::array warnings;
+  for (const auto& warning : answer.warnings) {
+    json::object one;
+    one["code"] = warning.code;
+    one["text"] = warning.text;
+    one["fix"] = warning.fix;
+    warnings.push_back(std::move(one));
+  }
+  out["warnings"] = std::move(warnings);
+  return json::serialize(out);
+}
 
 void submit_job(Office& office, const Ask& ask) {
   office.intake.run([&office, ask](std::size_t) {

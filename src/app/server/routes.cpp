@@ -26,6 +26,7 @@ const std::map<std::string_view, Serve>& table() {
       {"jobs.get", get_job},
       {"jobs.why", why_job},
       {"jobs.abort", abort_job},
+      {"jobs.resubmit", resubmit_job},
       {"jobs.signal", signal_job},
       {"jobs.logs", job_logs},
       {"jobs.events", job_events},

@@ -15,6 +15,9 @@ void get_job(Office& office, const Ask& ask, const std::string& id);
 void why_job(Office& office, const Ask& ask, const std::string& id);
 void abort_job(Office& office, const Ask& ask, const std::string& id);
 void signal_job(Office& office, const Ask& ask, const std::string& id);
+/// What a submission is answered with.
+std::string accepted_json(const engine::Answer& answer);
+void resubmit_job(Office& office, const Ask& ask, const std::string& id);
 // stream_routes.cpp
 void job_logs(Office& office, const Ask& ask, const std::string& id);
 void job_events(Office& office, const Ask& ask, const std::string& id);

@@ -49,6 +49,8 @@ struct Profile {
   Duration grace{std::chrono::seconds(30)};
   Retries retries;
   bool runs_here = false;  // code: here
+  std::string setup;
+  std::string requirements;
   Keep keep = Keep::all;
 };
 

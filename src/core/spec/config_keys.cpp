@@ -90,6 +90,16 @@ constexpr ConfigKey kKeys[] = {
     {"retries", KeyShape::map, set_retries},
     {"code", KeyShape::scalar, set_code},
     {"keep", KeyShape::scalar, set_keep},
+    {"setup", KeyShape::scalar,
+     [](Profile& p, Text, Text v) {
+       p.setup = v;
+       return Result<>();
+     }},
+    {"requirements", KeyShape::scalar,
+     [](Profile& p, Text, Text v) {
+       p.requirements = v;
+       return Result<>();
+     }},
     {"server"},
     {"context"},
     {"namespace"},
@@ -101,7 +111,6 @@ constexpr ConfigKey kKeys[] = {
     {"imds"},
     {"store"},
     {"folders", KeyShape::map},
-    {"setup"},
     {"shapes"},
     {"node_selector", KeyShape::map},
     {"tolerations", KeyShape::list},

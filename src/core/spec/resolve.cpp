@@ -126,6 +126,15 @@ void fill_submitter(JobSpec& spec, const Submitter& submitter) {
   if (parent != submitter.env.end()) spec.parent = parent->second;
 }
 
+Result<> check_requirements(const std::string& path) {
+  const auto parts = split(path, '/');
+  const bool leaves =
+      path.starts_with('/') || std::find(parts.begin(), parts.end(), "..") != parts.end();
+  if (!leaves) return {};
+  return fail(Kind::usage, fmt::format("{} is not in the code", printable(path)),
+              "name a file relative to the top of the project, as requirements.txt");
+}
+
 std::int64_t stack_of(const Submitter& submitter) {
   const auto found = submitter.limits.find("stack");
   return found == submitter.limits.end() ? 0 : found->second;
@@ -154,6 +163,13 @@ Result<ResolvedJob> resolve(const SubmitOptions& options, const Profile& profile
   job.wants_snapshot = !options.here && !profile.runs_here && !options.snapshot;
   job.allow_racy = options.allow_racy;
   if (options.snapshot) spec.code.snapshot = *options.snapshot;
+  spec.code.setup = options.setup.value_or(profile.setup);
+  spec.code.requirements = options.requirements.value_or(profile.requirements);
+  TRY_VOID(check_requirements(spec.code.requirements));
+  const bool has_setup = !spec.code.setup.empty() || !spec.code.requirements.empty();
+  if (has_setup && (options.here || profile.runs_here))
+    return fail(Kind::usage, "a set-up needs a snapshot: a job in place has none",
+                "leave --here out, or set up the folder yourself");
   for (const auto& [name, value] : given) spec.env_names.push_back(name);
   spec.request_hash = request_hash(spec, given);
   return job;

@@ -142,6 +142,12 @@ constexpr SubmitField kFields[] = {
     {"allow-racy", "allow_racy", 0, "", kWhat, false,
      "take files that change while they are read as they are",
      [](Options& o, Text t) { return flag(o.allow_racy, t); }},
+    {"setup", "setup", 0, "TEXT", kWhat, false,
+     "run this shell text once in the code before jobs use it",
+     [](Options& o, Text t) { return set_text(o.setup, t); }},
+    {"requirements", "requirements", 0, "FILE", kWhat, false,
+     "a Python environment with what this file of the code lists",
+     [](Options& o, Text t) { return set_text(o.requirements, t); }},
     {"keep", "keep", 0, "WHAT", kWhat, false,
      "of what it writes into its folder: all, outputs or none",
      [](Options& o, Text t) -> Result<> {

@@ -48,6 +48,8 @@ struct SubmitOptions {
   bool allow_racy = false;
   std::optional<std::string> snapshot;  // this one, instead of what stands in the folder
   std::optional<Keep> keep;
+  std::optional<std::string> setup;
+  std::optional<std::string> requirements;
   std::optional<std::string> dir;
   std::optional<SignalTo> signal_to;
   std::optional<int> dataloader_workers;

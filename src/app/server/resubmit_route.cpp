@@ -1,0 +1,113 @@
+/// A job submitted again: the stored spec with the stored snapshot and environment, but for what
+/// is said anew. The old job is cancelled when the new one is accepted.
+#include "app/api/error_json.hpp"
+#include "app/server/job_json.hpp"
+#include "app/server/routes.hpp"
+#include "base/hash.hpp"
+#include "base/text.hpp"
+#include "core/model/codec.hpp"
+#include "core/model/json.hpp"
+#include "core/spec/again.hpp"
+
+namespace muster::server {
+namespace {
+
+struct Wish {
+  std::string options = "{}";
+  std::optional<Code> code;  // newer code than the stored
+};
+
+Result<Wish> wish_of(std::string_view body) {
+  Wish wish;
+  if (trimmed(body).empty()) return wish;
+  TRY(const auto parsed, parse_json(body));
+  if (!parsed.is_object())
+    return fail(Kind::usage, "a resubmission must be a JSON object", R"({"options":{"gpus":8}})");
+  const auto& object = parsed.get_object();
+  if (const auto* options = field(object, "options")) wish.options = json::serialize(*options);
+  if (const auto* code = field(object, "code")) {
+    json::object spec;
+    spec["code"] = *code;
+    TRY(auto decoded, decode_spec(json::serialize(spec)));
+    wish.code = std::move(decoded.code);
+  }
+  return wish;
+}
+
+Result<JobSpec> spec_again(Office& office, const JobSpec& old, const Wish& wish,
+                           const std::string& user) {
+  TRY(const auto options, spec::options_again(old, wish.options));
+  auto env = office.envs.get(old.env_id);
+  if (!env && env.error().kind == Kind::not_found)
+    return fail(Kind::not_found, "the environment of that job is not kept any more",
+                "submit it again from its folder: muster submit");
+  TRY(const auto surroundings, std::move(env));
+  const auto defaults = office.defaults();
+  const spec::Submitter submitter{.user = user,
+                                  .dir = old.dir,
+                                  .env = surroundings,
+                                  .umask = old.umask,
+                                  .nice = old.nice,
+                                  .limits = old.limits};
+  TRY(auto job, spec::resolve(options, defaults.profile, defaults.nodes, submitter));
+  auto& spec = job.spec;
+  spec.cluster = options.cluster.value_or(old.cluster);
+  if (!options.snapshot) {
+    auto code = wish.code.value_or(old.code);
+    code.setup = spec.code.setup;
+    code.requirements = spec.code.requirements;
+    spec.code = std::move(code);
+  }
+  spec.parent = old.parent;
+  spec.env_names.insert(spec.env_names.end(), old.env_names.begin(), old.env_names.end());
+  std::sort(spec.env_names.begin(), spec.env_names.end());
+  spec.env_names.erase(std::unique(spec.env_names.begin(), spec.env_names.end()),
+                       spec.env_names.end());
+  if (spec.key.empty()) spec.key = to_hex(random_bytes(16));
+  TRY_VOID(check_spec(spec));
+  TRY(spec.env_id, office.envs.put(job.env));
+  return spec;
+}
+
+std::string answer_json(const engine::Answer& answer, const std::string& old) {
+  json::object out = parse_json(accepted_json(answer))->as_object();
+  out["old"] = old;
+  return json::serialize(out);
+}
+
+/// On the intake's thread, because it stores the environment.
+void submit_again(Office& office, const Ask& ask, const JobDetail& old) {
+  const auto user = user_name(ask->request().peer_uid);
+  const auto wish = wish_of(ask->request().body);
+  auto spec = wish ? spec_again(office, old.spec, *wish, user)
+                   : Result<JobSpec>(tl::unexpected<Error>(wish.error()));
+  if (!spec) return ask->answer(api::response_of(spec.error()));
+  const auto seq = old.job.seq;
+  const auto id = old.job.id.str();
+  office.driver.submit(
+      std::move(*spec), [&office, ask, user, seq, id](Result<engine::Answer> answer) {
+        if (!answer) return ask->answer(api::response_of(answer.error()));
+        // Only now: whatever happens, one of the two is there.
+        office.driver.abort(seq, user, [ask, answer, id](const Result<engine::Answer>& aborted) {
+          if (!aborted) return ask->answer(api::response_of(aborted.error()));
+          ask->answer({.status = 201, .body = answer_json(*answer, id)});
+        });
+      });
+}
+
+}  // namespace
+
+void resubmit_job(Office& office, const Ask& ask, const std::string& id) {
+  office.readers.run(
+      [&office, ask, id](Records& records) {
+        const auto seq = records.resolve(id);
+        if (!seq) return ask->answer(api::response_of(seq.error()));
+        const auto detail = records.detail(*seq);
+        if (!detail) return ask->answer(api::response_of(detail.error()));
+        office.intake.run(
+            [&office, ask, detail = *detail](std::size_t) { submit_again(office, ask, detail); });
+      },
+      [ask](const Error& error) { ask->answer(api::response_of(error)); });
+}
+
+}  // namespace muster::server
