@@ -59,6 +59,8 @@ void fields(V& v, Code& x) {
   v("top", x.top);
   v("below", x.below);
   v("links", x.links);
+  v("setup", x.setup);
+  v("requirements", x.requirements);
   v("commit", x.commit);
   v("branch", x.branch);
   v("dirty", x.dirty);
@@ -208,6 +210,9 @@ void fields(V& v, FolderPlan& x) {
   v("name", x.name);
   v("below", x.below);
   v("links", x.links);
+  v("setup", x.setup);
+  v("requirements", x.requirements);
+  v("venvs", x.venvs);
   v("keep", x.keep);
 }
 

@@ -28,6 +28,8 @@ struct Code {
   std::string top;                 // the folder that was taken
   std::string below;               // the working folder inside it; empty: its top
   std::vector<std::string> links;  // names at the top that were left out and are linked instead
+  std::string setup;               // shell text, run once for each content on a node
+  std::string requirements;        // a file of it: what its Python environment must have
   std::string commit;              // of git, when it was known
   std::string branch;
   int dirty = -1;  // files that differed from the commit; -1: not known

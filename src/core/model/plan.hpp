@@ -32,6 +32,9 @@ struct FolderPlan {
   std::string name;                          // what the folder is called, as the person's own
   std::string below;                         // the working folder inside it
   std::map<std::string, std::string> links;  // name at the top -> where it leads
+  std::string setup;                         // see Code
+  std::string requirements;
+  std::string venvs;  // where Python environments are kept
   Keep keep = Keep::all;
 };
 

@@ -82,6 +82,9 @@ FolderPlan folder_of(const JobSpec& spec, const Surroundings& around) {
                     .name = spec.code.top.substr(spec.code.top.rfind('/') + 1),
                     .below = spec.code.below,
                     .links = {},
+                    .setup = spec.code.setup,
+                    .requirements = spec.code.requirements,
+                    .venvs = around.venvs,
                     .keep = spec.keep};
   if (folder.name.empty()) folder.name = "code";
   for (const auto& name : spec.code.links) folder.links[name] = spec.code.top + "/" + name;

@@ -15,6 +15,7 @@ struct Surroundings {
   std::string resume_from;  // the newest complete checkpoint, or empty
   std::string store;        // where snapshots are
   std::string trees;        // where restored ones are kept
+  std::string venvs;        // where Python environments are kept
   Cause previous = Cause::none;
 };
 

@@ -47,6 +47,8 @@ struct PackWriter::State {
   /// `chunks` lie in `bytes`, and learn here which block that became.
   void put_block(std::string_view bytes, std::vector<ChunkPlace>& chunks) {
     const auto stored = smaller_of(bytes);
+    // At once: growing by doubling would hold the pack twice, and then half empty.
+    if (pack.empty()) pack.reserve(kPackSize + kBlockSize);
     for (auto& chunk : chunks) chunk.block = static_cast<std::uint32_t>(tables.blocks.size());
     tables.blocks.push_back({.offset = pack.size(),
                              .stored = static_cast<std::uint32_t>(stored.size()),

@@ -10,6 +10,7 @@
 #include "edge/blob/open.hpp"
 #include "edge/fs/files.hpp"
 #include "edge/fs/remove_tree.hpp"
+#include "edge/process/node_setup.hpp"
 #include "edge/tree/copy.hpp"
 #include "edge/tree/overlay.hpp"
 #include "edge/tree/restore.hpp"
@@ -27,25 +28,34 @@ Result<> restore_shared(const FolderPlan& plan) {
 
 }  // namespace
 
-JobFolder::JobFolder(std::string attempt_dir, const FolderPlan& plan)
-    : base_(std::move(attempt_dir)), plan_(plan) {}
+JobFolder::JobFolder(std::string attempt_dir, const FolderPlan& plan, const Environment& env)
+    : base_(std::move(attempt_dir)), plan_(plan), env_(env) {}
 
 std::optional<JobFolder::Step> JobFolder::first_step() const {
   return [plan = plan_] { return restore_shared(plan); };
 }
 
+std::optional<JobFolder::Step> JobFolder::setup_step() const {
+  if (plan_.setup.empty() && plan_.requirements.empty()) return std::nullopt;
+  return [plan = plan_, env = env_, base = base_] { return set_up(plan, env, base); };
+}
+
 Result<std::optional<JobFolder::Step>> JobFolder::next_step() {
   const auto up = base_ + "/up", work = base_ + "/wk", dir = folder();
   if (stage_ == Stage::restored) {
+    stage_ = Stage::set_up;
+    if (auto step = setup_step()) return step;
+  }
+  if (stage_ == Stage::set_up) {
     for (const auto& folder : {up, work, dir}) TRY_VOID(fs::make_dirs(folder));
-    const auto mounted = snapshot::mount_overlay({tree(), up, work, dir});
+    const auto mounted = snapshot::mount_overlay({prepared_tree(plan_), up, work, dir});
     is_mounted_ = mounted.has_value();
     stage_ = is_mounted_ ? Stage::ready : Stage::copied;
     if (!is_mounted_) {
       // Whoever looks later sees by its absence that there was no overlay.
       ::rmdir(up.c_str());
       ::rmdir(work.c_str());
-      return std::optional<Step>([from = tree(), dir]() -> Result<> {
+      return std::optional<Step>([from = prepared_tree(plan_), dir]() -> Result<> {
         TRY_VOID(snapshot::copy_tree(from, dir));
         return {};
       });

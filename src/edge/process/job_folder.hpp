@@ -13,8 +13,8 @@ namespace muster::process {
 class JobFolder {
  public:
   using Step = std::function<Result<>()>;
-  /// `plan` must outlive it.
-  JobFolder(std::string attempt_dir, const FolderPlan& plan);
+  /// `plan` must outlive it; `env` is what a set-up runs with.
+  JobFolder(std::string attempt_dir, const FolderPlan& plan, const Environment& env);
 
   /// The restored tree, which jobs share.
   std::optional<Step> first_step() const;
@@ -25,14 +25,15 @@ class JobFolder {
   void leave(Keep keep);
 
  private:
-  enum class Stage { restored, copied, ready };
+  enum class Stage { restored, set_up, copied, ready };
+  std::optional<Step> setup_step() const;
   Result<> make_links() const;
   // One below its own place: what a job writes to ".." does not reach the records beside it.
   std::string folder() const { return base_ + "/dir/" + plan_.name; }
-  std::string tree() const { return plan_.trees + "/" + plan_.snapshot; }
 
   std::string base_;  // up, wk and dir/NAME lie here
   const FolderPlan& plan_;
+  const Environment& env_;
   Stage stage_ = Stage::restored;
   bool is_mounted_ = false;
 };

@@ -17,6 +17,7 @@
 #include "edge/process/exit_file.hpp"
 #include "edge/process/files.hpp"
 #include "edge/process/job_folder.hpp"
+#include "edge/process/node_setup.hpp"
 #include "edge/process/proc.hpp"
 #include "edge/process/rank_table.hpp"
 #include "edge/process/spawn.hpp"
@@ -67,6 +68,7 @@ void leave_no_core(Plan& plan) {
 
 /// Which end of the attempt this is; the word stands first in the record.
 std::string_view cause_of(const Error& error) {
+  if (error.where == "setup") return name_of(Cause::setup_failed);
   if (error.kind == Kind::corrupt) return name_of(Cause::corrupt_input);
   if (error.kind == Kind::exhausted) return name_of(Cause::disk_full);
   return name_of(Cause::never_started);
@@ -88,7 +90,8 @@ class Shim {
         cgroup_(open_cgroup(order.slot)),
         tree_(*cgroup_),
         ranks_(order, dir_.get()),
-        folder_(attempt_dir(order.home, order.plan.ref, order.node), order.plan.folder) {}
+        folder_(attempt_dir(order.home, order.plan.ref, order.node), order.plan.folder,
+                order.plan.env) {}
 
   int run() {
     const auto ready = prepare();
@@ -96,6 +99,7 @@ class Shim {
     turn(Duration(0));  // a stop may have come before the start
     const auto made = make_folder();
     if (!made && killed_by_.empty()) return refuse(made.error());
+    if (!killed_by_.empty()) clear_tree();
     if (killed_by_.empty()) {
       const auto started = ranks_.start_all(*cgroup_);
       if (!started) return refuse(started.error());
@@ -171,6 +175,7 @@ Result<> Shim::make_folder() {
     TRY_VOID(work.outcome());
     TRY(step, folder_.next_step());
   }
+  use_setup(order_.plan.env, attempt_dir(order_.home, order_.plan.ref, order_.node));
   order_.plan.dir = folder_.working_folder();
   order_.plan.env["PWD"] = order_.plan.dir;
   return {};

@@ -1,0 +1,172 @@
+#include "edge/process/node_setup.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+
+#include "base/hash.hpp"
+#include "base/text.hpp"
+#include "edge/fs/files.hpp"
+#include "edge/fs/remove_tree.hpp"
+#include "edge/process/exec_program.hpp"
+#include "edge/tree/copy.hpp"
+
+namespace muster::process {
+namespace {
+
+constexpr const char* kVenvScript =
+    "set -e\n"
+    "python3 -m venv \"$1\"\n"
+    "\"$1/bin/python\" -m pip install --disable-pip-version-check --no-input -r \"$2\"\n";
+constexpr const char* kReady = ".muster-ready";
+
+struct Work {
+  std::vector<std::string> argv;
+  std::string dir;
+  const Environment& env;
+  std::string log;
+};
+
+std::string end_of_log(const std::string& path) {
+  constexpr std::size_t kLines = 5;
+  const auto text = fs::read_file(path, 256U << 20).value_or("");
+  const auto lines = split(trimmed(text), '\n');
+  std::string end;
+  for (auto i = lines.size() - std::min(lines.size(), kLines); i < lines.size(); ++i)
+    end += (end.empty() ? "" : " | ") + printable(lines[i]);
+  return end;
+}
+
+tl::unexpected<Error> failed_setup(std::string what, const std::string& log) {
+  auto failed = fail(Kind::usage, std::move(what), "read " + log);
+  failed.value().where = "setup";
+  failed.value().why = end_of_log(log);
+  return failed;
+}
+
+[[noreturn]] void become(const Work& work, int log) {
+  ::dup2(log, 1);
+  ::dup2(log, 2);
+  const int null = ::open("/dev/null", O_RDONLY);
+  ::dup2(null, 0);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);
+  std::vector<std::string> env;
+  for (const auto& [name, value] : work.env) env.push_back(name + "=" + value);
+  if (::chdir(work.dir.c_str()) == 0) (void)exec_program(work.argv, env);
+  ::_exit(127);
+}
+
+Result<> run_logged(const Work& work, std::string_view what) {
+  const UniqueFd log(
+      ::open(work.log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!log) return fail_errno(fmt::format("cannot write {}", work.log), errno);
+  const pid_t pid = ::fork();
+  if (pid < 0) return fail_errno("cannot make a process", errno);
+  if (pid == 0) become(work, log.get());
+  int status = 0;
+  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
+  return failed_setup(WIFEXITED(status)
+                          ? fmt::format("{} ended with exit code {}", what, WEXITSTATUS(status))
+                          : fmt::format("{} was ended by signal {}", what, WTERMSIG(status)),
+                      work.log);
+}
+
+Result<UniqueFd> lock_file(const std::string& path) {
+  UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!fd) return fail_errno(fmt::format("cannot open {}", path), errno);
+  while (::flock(fd.get(), LOCK_EX) != 0)
+    if (errno != EINTR) return fail_errno(fmt::format("cannot lock {}", path), errno);
+  return fd;
+}
+
+std::string restored(const FolderPlan& plan) { return plan.trees + "/" + plan.snapshot; }
+
+/// One environment for each list of requirements and each PATH by which a python is found.
+Result<std::string> make_venv(const FolderPlan& plan, const Environment& env,
+                              const std::string& log) {
+  const auto list = restored(plan) + "/" + plan.requirements;
+  const auto text = fs::read_file(list);
+  if (!text)
+    return failed_setup(fmt::format("the snapshot has no {}", printable(plan.requirements)), log);
+  const auto path = env.find("PATH");
+  const auto name =
+      sha256_hex(*text + '\0' + (path == env.end() ? std::string() : path->second)).substr(0, 32);
+  const auto venv = plan.venvs + "/" + name;
+  TRY_VOID(fs::make_dirs(plan.venvs));
+  TRY(const auto lock, lock_file(venv + ".lock"));
+  if (fs::exists(venv + "/" + kReady)) return venv;
+  fs::remove_tree(venv);  // what a killed set-up left
+  TRY_VOID(
+      run_logged({{"/bin/sh", "-c", kVenvScript, "setup", venv, list}, restored(plan), env, log},
+                 "installing the requirements"));
+  TRY_VOID(fs::write_whole(venv + "/" + kReady, *text));
+  return venv;
+}
+
+/// The set-up text runs in a copy; when it has succeeded, the copy is the tree of all such jobs.
+Result<> make_tree(const FolderPlan& plan, const Environment& env, const std::string& log) {
+  const auto tree = prepared_tree(plan);
+  const auto mark = tree + ".boot";
+  TRY(const auto boot, fs::boot_id());
+  TRY(const auto lock, lock_file(tree + ".lock"));
+  const auto made_in = fs::read_file(mark, 256);
+  if (made_in && *made_in == boot && fs::exists(tree)) return {};
+  const auto temporary = tree + ".new";
+  fs::remove_tree(temporary);
+  fs::remove_tree(tree);
+  TRY_VOID(fs::make_dirs(temporary));
+  TRY_VOID(snapshot::copy_tree(restored(plan), temporary));
+  auto inside = env;
+  inside["PWD"] = temporary;
+  const auto done =
+      run_logged({{"/bin/sh", "-c", plan.setup}, temporary, inside, log}, "the set-up");
+  if (!done) {
+    fs::remove_tree(temporary);
+    return done;
+  }
+  if (::rename(temporary.c_str(), tree.c_str()) != 0)
+    return fail_errno(fmt::format("cannot move {}", temporary), errno);
+  return fs::write_whole(mark, boot);
+}
+
+}  // namespace
+
+std::string prepared_tree(const FolderPlan& plan) {
+  if (plan.setup.empty()) return restored(plan);
+  return restored(plan) + "." + sha256_hex(plan.setup + '\0' + plan.requirements).substr(0, 16);
+}
+
+Result<> set_up(const FolderPlan& plan, const Environment& env, const std::string& attempt_dir) {
+  const auto log = attempt_dir + "/" + kSetupLog;
+  auto surroundings = env;
+  if (!plan.requirements.empty()) {
+    TRY(const auto venv, make_venv(plan, env, log));
+    const auto link = attempt_dir + "/" + kSetupVenv;
+    if (::symlink(venv.c_str(), link.c_str()) != 0 && errno != EEXIST)
+      return fail_errno(fmt::format("cannot link {}", link), errno);
+    use_setup(surroundings, attempt_dir);
+  }
+  return plan.setup.empty() ? Result<>() : make_tree(plan, surroundings, log);
+}
+
+void use_setup(Environment& env, const std::string& attempt_dir) {
+  char target[4096];
+  const auto link = attempt_dir + "/" + kSetupVenv;
+  const auto n = ::readlink(link.c_str(), target, sizeof target);
+  if (n <= 0) return;
+  const std::string venv(target, static_cast<std::size_t>(n));
+  env["VIRTUAL_ENV"] = venv;
+  env["PATH"] = venv + "/bin:" + env["PATH"];
+  env.erase("PYTHONHOME");
+}
+
+}  // namespace muster::process

@@ -1,0 +1,25 @@
+/// The set-up of a job's code on this node, done once for each content: a Python environment from
+/// its requirements, and its set-up text, run in a copy of the tree that later jobs share. Runs in
+/// a process of its own: it waits for locks and programs.
+#pragma once
+#include <string>
+
+#include "base/error.hpp"
+#include "core/model/plan.hpp"
+
+namespace muster::process {
+
+/// The tree that jobs of this plan are laid over: restored, or restored and set up.
+std::string prepared_tree(const FolderPlan& plan);
+
+/// Where the words of the programs go, and a link to the Python environment, when there is one.
+inline constexpr const char* kSetupLog = "setup.log";
+inline constexpr const char* kSetupVenv = "venv";
+
+/// Does what is missing. What fails is told with the end of its log; its `where` is "setup".
+Result<> set_up(const FolderPlan& plan, const Environment& env, const std::string& attempt_dir);
+
+/// The variables of a set-up attempt: its Python environment first.
+void use_setup(Environment& env, const std::string& attempt_dir);
+
+}  // namespace muster::process

@@ -1,0 +1,85 @@
+"""The set-up of a job's code: once for each content, never twice at once, never ignored."""
+
+import os
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from support.world import World, eventually  # noqa: E402
+
+
+class Setup(World):
+    code = "snapshot"
+    config = "clusters:\n  local:\n    nodes: [{name: desk, cpus: 8, memory: 1G}]\n"
+
+    def setUp(self):
+        super().setUp()
+        self.runs = os.path.join(self.base, "runs")
+        self.text = f"echo setting up; echo run >> {self.runs}; sleep 0.3; echo built > built.txt"
+
+    def count(self):
+        if not os.path.exists(self.runs):
+            return 0
+        with open(self.runs, encoding="utf-8") as file:
+            return len(file.readlines())
+
+    def test_it_runs_once_for_many_jobs_and_all_see_what_it_made(self):
+        self.write(os.path.join(self.dir, "a.txt"), "1")
+        jobs = [self.submit("--setup", self.text, "--", "cat", "built.txt") for _ in range(5)]
+        for ident in jobs:
+            self.ok("wait", ident)
+            self.assertEqual(self.ok("logs", ident), b"built\n")
+        self.assertEqual(self.count(), 1)
+        self.assertEqual(sorted(os.listdir(self.dir)), ["a.txt"])
+        self.write(os.path.join(self.dir, "a.txt"), "2")
+        self.ok("run", "--setup", self.text, "--", "true")
+        self.assertEqual(self.count(), 2, "another content is set up anew")
+
+    def test_its_failure_is_the_jobs_with_the_end_of_its_log(self):
+        ident = self.submit("--setup", "echo first; echo the real reason >&2; exit 3", "--", "touch", os.path.join(self.base, "ran"))
+        self.assertNotEqual(self.muster("wait", ident).returncode, 0)
+        job = self.job(ident)
+        self.assertEqual(job["cause"], "setup_failed")
+        evidence = " ".join(job["attempts"][0]["evidence"])
+        self.assertIn("exit code 3", evidence)
+        self.assertIn("the real reason", evidence)
+        self.assertFalse(os.path.exists(os.path.join(self.base, "ran")))
+        with open(os.path.join(self.home, "jobs", ident, "a1", "n0", "setup.log"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), "first\nthe real reason\n")
+        self.ok("run", "--setup", "true", "--", "true")
+
+    def test_an_abort_ends_it_with_all_it_started(self):
+        mark = os.path.join(self.base, "started")
+        ident = self.submit("--setup", f"sleep 4321 & touch {mark}; wait", "--", "true")
+        eventually("it has begun", lambda: os.path.exists(mark))
+        self.assertEqual(self.job(ident)["state"], "starting")
+        self.ok("abort", ident)
+        self.wait_state(ident, "cancelled")
+        eventually("nothing is left", lambda: not self.processes_with("MUSTER_JOB_ID=" + ident))
+
+    def test_a_python_environment_for_each_list_of_requirements(self):
+        package = os.path.join(self.dir, "pkg")
+        os.makedirs(os.path.join(package, "mod"))
+        self.write(os.path.join(package, "setup.py"), "from setuptools import setup\nsetup(name='mod', version='1', packages=['mod'])\n")
+        self.write(os.path.join(package, "mod", "__init__.py"), "VALUE = 42\n")
+        self.write(os.path.join(self.dir, "requirements.txt"), "# nothing\n")
+        done = self.ok("run", "--requirements", "requirements.txt", "--", "python3", "-c", "import os, sys; print(sys.prefix == os.environ['VIRTUAL_ENV'])")
+        self.assertEqual(done, b"True\n")
+        self.ok("run", "--requirements", "requirements.txt", "--", "python3", "-c", "1")
+        venvs = os.path.join(self.home, "venvs")
+        self.assertEqual(len([name for name in os.listdir(venvs) if not name.endswith(".lock")]), 1)
+
+    def test_requirements_that_cannot_be_met(self):
+        self.write(os.path.join(self.dir, "requirements.txt"), "./no-such-package\n")
+        ident = self.submit("--requirements", "requirements.txt", "--", "true")
+        self.assertNotEqual(self.muster("wait", ident).returncode, 0)
+        self.assertEqual(self.job(ident)["cause"], "setup_failed")
+        self.assertIn("no-such-package", " ".join(self.job(ident)["attempts"][0]["evidence"]))
+
+    def test_bad_requests(self):
+        self.assertEqual(self.muster("submit", "--here", "--setup", "true", "--", "true").returncode, 2)
+        self.assertEqual(self.muster("submit", "--requirements", "../x", "--", "true").returncode, 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
