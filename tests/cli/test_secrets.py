@@ -1,5 +1,6 @@
 """Values of the environment are the person's own: they reach the job and nothing else (I10)."""
 
+import hashlib
 import os
 import sys
 import unittest
@@ -61,6 +62,37 @@ class Secrets(World):
         self.assertEqual(self.leaks_in_home(), [])
         self.ok("serve", "--stop")
         self.assertEqual(self.leaks_in_home(), [])
+
+
+class References(Secrets):
+    """The same with a value kept by muster and named by reference; here it must not even be in env/."""
+
+    def leaks_in_home(self):
+        found = []
+        for folder, _, files in os.walk(self.home):
+            if os.path.relpath(folder, self.home).split(os.sep)[0] == "secrets":
+                continue
+            for name in files:
+                if os.path.isfile(os.path.join(folder, name)):
+                    with open(os.path.join(folder, name), "rb") as file:
+                        found += [name] if b"c4nary-kept-77aa" in file.read() else []
+        return found
+
+    def test_a_value_reaches_the_job_and_nothing_else(self):
+        self.ok("secret", "set", "token", input=b"c4nary-kept-77aa\n")
+        self.assertEqual(os.stat(os.path.join(self.home, "secrets", "token")).st_mode & 0o777, 0o600)
+        self.assertEqual(self.ok("secret", "list"), b"token\n")
+        ident = self.submit("-e", "TOKEN=secret://token", "--", "sh", "-c", 'printf %s "$TOKEN" | sha256sum | cut -c1-8')
+        self.ok("wait", ident)
+        self.assertEqual(self.ok("logs", ident).decode().strip(), hashlib.sha256(b"c4nary-kept-77aa").hexdigest()[:8])
+        self.assertNotIn(b"c4nary", self.ok("query", "-o", "json", ident) + self.ok("why", ident))
+        self.assertEqual(self.leaks_in_home(), [])
+        missing = self.muster("submit", "-e", "TOKEN=secret://nope", "--", "true")
+        self.assertEqual(missing.returncode, 5)
+        self.assertIn(b"muster secret set nope", missing.stderr)
+        self.assertEqual(self.muster("secret", "set", "../x", input=b"v").returncode, 2)
+        self.ok("secret", "rm", "token")
+        self.assertEqual(self.muster("secret", "rm", "token").returncode, 5)
 
 
 if __name__ == "__main__":

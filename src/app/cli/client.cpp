@@ -16,6 +16,7 @@
 #include "core/model/cause.hpp"
 #include "core/model/json.hpp"
 #include "edge/fs/files.hpp"
+#include "edge/fs/secrets.hpp"
 #include "edge/node/probe.hpp"
 
 namespace muster {
@@ -58,6 +59,15 @@ Result<> check_folder(const std::string& dir) {
   return {};
 }
 
+/// A job that cannot get its secret would only fail later.
+Result<> check_secrets(const Context& context, const Environment& env) {
+  const fs::Secrets secrets(context.paths.state + "/secrets");
+  for (const auto& [name, value] : env)
+    if (const auto secret = fs::secret_name(value))
+      TRY_VOID(within(secrets.get(*secret), fmt::format("variable {}", printable(name))));
+  return {};
+}
+
 }  // namespace
 
 Result<spec::ResolvedJob> resolve_here(Context& context, const spec::SubmitOptions& options,
@@ -71,6 +81,7 @@ Result<spec::ResolvedJob> resolve_here(Context& context, const spec::SubmitOptio
   TRY(const auto submitter, submitter_of(context));
   TRY(auto job, spec::resolve(options, profile, nodes, submitter));
   TRY_VOID(check_folder(job.spec.dir));
+  TRY_VOID(check_secrets(context, job.env));
   if (job.spec.key.empty()) job.spec.key = to_hex(random_bytes(16));
   for (const auto& warning : job.warnings) warn(context, warning);
   TRY_VOID(code.take(job));

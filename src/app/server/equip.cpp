@@ -2,14 +2,27 @@
 
 #include <sys/stat.h>
 
+#include "base/text.hpp"
 #include "core/plan/plan.hpp"
 #include "edge/fs/files.hpp"
+#include "edge/fs/secrets.hpp"
 
 namespace muster::server {
 namespace {
 
 bool is_complete(std::string_view name) {
   return !name.starts_with('.') && !name.ends_with(".tmp") && !name.ends_with(".partial");
+}
+
+/// Only here, on its way to the job, a reference becomes the value it stands for.
+Result<> reveal(Environment& env, const std::string& home) {
+  const fs::Secrets secrets(home + "/secrets");
+  for (auto& [name, value] : env) {
+    const auto secret = fs::secret_name(value);
+    if (!secret) continue;
+    TRY(value, within(secrets.get(*secret), fmt::format("variable {}", printable(name))));
+  }
+  return {};
 }
 
 }  // namespace
@@ -44,6 +57,7 @@ driver::Equip make_equip(Store& store, const EnvStore& envs, Places places) {
         .trees = places.home + "/trees",
         .venvs = places.home + "/venvs"};
     TRY(around.env, envs.get(spec.env_id));
+    TRY_VOID(reveal(around.env, places.home));
     if (launch.ref.attempt > 1) {
       around.resume_from = newest_checkpoint(around.job_dir + "/checkpoint");
       TRY(const auto job, store.job(launch.ref.seq));
