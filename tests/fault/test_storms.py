@@ -22,6 +22,16 @@ SEED = int(os.environ.get("MUSTER_STORM_SEED", str(random.randrange(1 << 30))))
 class KillStorm(World):
     config = "clusters:\n  local:\n    nodes:\n      - {name: v, cpus: 16, memory: 8G}\n"
 
+    def submit_at_last(self, *args):
+        """On a slow machine every server of a try may be killed before it serves: then the client says so (6), and the
+        same key is safe to send again."""
+        for _ in range(100):
+            done = self.muster("submit", "-o", "name", *args, timeout=300)
+            if done.returncode != 6:
+                break
+        self.assertEqual(done.returncode, 0, done)
+        return done.stdout.decode().strip()
+
     def test_a_server_killed_at_random_loses_and_disturbs_nothing(self):
         print(f"replay: MUSTER_STORM_SEED={SEED} MUSTER_STORM_KILLS={KILLS}", flush=True)
         rng = random.Random(SEED)
@@ -35,8 +45,8 @@ class KillStorm(World):
                 with lock:
                     number = next(numbers)
                 code = number % 7
-                ident = self.submit("--key", f"key-{number}", "--name", f"job-{number}", "--", "sh", "-c",
-                                    f"echo start >> {ledger}/{number}; sleep 0.0{number % 9}; exit {code}", timeout=300)
+                ident = self.submit_at_last("--key", f"key-{number}", "--name", f"job-{number}", "--", "sh", "-c",
+                                            f"echo start >> {ledger}/{number}; sleep 0.0{number % 9}; exit {code}")
                 with lock:
                     acked[number] = ident
 

@@ -70,7 +70,7 @@ class Home {
 TEST(GoldenHome, EveryFileHasItsAgreedName) {
   ASSERT_TRUE(std::filesystem::exists(MUSTER_BINARY)) << "build the target muster first";
   const Home home;
-  ASSERT_EQ(home.muster("run -- sh -c 'echo out; echo err >&2'"), 0);
+  ASSERT_EQ(home.muster("run --here -- sh -c 'echo out; echo err >&2'"), 0);
   const auto tree = home.tree();
   for (const auto* name :
        {"server.pid", "server.lock", "server.log", "socket", "store.db", "bin/muster-<buildid>",

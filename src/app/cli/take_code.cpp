@@ -12,7 +12,6 @@
 #include "edge/blob/open.hpp"
 #include "edge/fs/files.hpp"
 #include "edge/fs/own_folder.hpp"
-#include "edge/tree/send.hpp"
 #include "edge/tree/survey.hpp"
 
 namespace muster {
@@ -78,7 +77,22 @@ CodeTaker::~CodeTaker() {
     if (blobs) (void)snapshot::unpin(**blobs, pin);  // else it ages
 }
 
+/// A snapshot that was named: it must be there, and stay.
+Result<> CodeTaker::hold(const std::string& wanted) {
+  const auto id = tree::from_hex(wanted);
+  TRY(const auto blobs, open_blob_store(own_store(context_)));
+  auto pin =
+      id ? muster::snapshot::pin(*blobs, *id) : Result<std::string>(fail(Kind::not_found, ""));
+  if (!pin && pin.error().kind == Kind::not_found)
+    return fail(Kind::not_found, fmt::format("there is no snapshot {}", wanted.substr(0, 12)),
+                "list them: muster snapshot list");
+  TRY(auto held, std::move(pin));
+  pins_.push_back(std::move(held));
+  return {};
+}
+
 Result<> CodeTaker::take(spec::ResolvedJob& job) {
+  if (!job.spec.code.snapshot.empty()) return hold(job.spec.code.snapshot);
   if (!job.wants_snapshot) return {};
   const auto home = context_.env.find("HOME");
   const auto top = code_top(job.spec.dir, home == context_.env.end() ? "" : home->second);
@@ -92,11 +106,18 @@ Result<> CodeTaker::take(spec::ResolvedJob& job) {
   TRY(auto code, take_folder(top, job.allow_racy));
   const auto dir = without_end_slashes(job.spec.dir);
   if (dir.size() > top.size()) code.below = dir.substr(top.size() + 1);
+  code.setup = job.spec.code.setup;
+  code.requirements = job.spec.code.requirements;
   job.spec.code = std::move(code);
   return {};
 }
 
 Result<Code> CodeTaker::take_folder(const std::string& top, bool allow_racy) {
+  TRY(auto taken, send_folder(top, allow_racy));
+  return std::move(taken.code);
+}
+
+Result<Taken> CodeTaker::send_folder(const std::string& top, bool allow_racy) {
   if (const auto known = taken_.find(top); known != taken_.end()) return known->second;
   TRY_VOID(fs::claim_folder(context_.paths.state, "server.lock"));
   TRY_VOID(fs::make_dirs(context_.paths.cache + "/stat"));
@@ -112,15 +133,14 @@ Result<Code> CodeTaker::take_folder(const std::string& top, bool allow_racy) {
       .racy = allow_racy ? snapshot::Racy::record : snapshot::Racy::refuse,
       .leave_out = {context_.paths.state, context_.paths.cache},
       .on_progress = [&](const auto& progress) { bar.tell(progress); }};
-  TRY(const auto sent, within(snapshot::send_tree(*blobs, options), printable(top)));
+  TRY(auto sent, within(snapshot::send_tree(*blobs, options), printable(top)));
   pins_.push_back(sent.pin);
   for (const auto& path : sent.specials)
     warn(context_, fmt::format("{} is no file, folder or link: left out", printable(path)));
   Code code{
       .snapshot = tree::to_hex(sent.id), .top = top, .below = {}, .links = sent.ignored_at_top};
   add_git_info(code, cache_file + ".git");
-  taken_[top] = code;
-  return code;
+  return taken_[top] = {.code = std::move(code), .sent = std::move(sent)};
 }
 
 /// Before a first snapshot that will take a while: what makes it large.

@@ -6,6 +6,7 @@
 
 #include "app/cli/context.hpp"
 #include "core/spec/resolve.hpp"
+#include "edge/tree/send.hpp"
 
 namespace muster {
 
@@ -13,6 +14,12 @@ namespace muster {
 /// muster.yaml, .musterignore, .amlignore or .git, else `dir`. Empty: nothing that should be taken
 /// (the home folder, /).
 std::string code_top(const std::string& dir, const std::string& home);
+
+/// A folder's code, and what it took to send it.
+struct Taken {
+  Code code;
+  snapshot::Sent sent;
+};
 
 class CodeTaker {
  public:
@@ -24,14 +31,17 @@ class CodeTaker {
 
   /// Fills the code of a job that wants a snapshot.
   Result<> take(spec::ResolvedJob& job);
-  /// The snapshot of a folder and how it was sent, whether or not a job wants it.
+  /// The snapshot of a folder, whether or not a job wants it.
   Result<Code> take_folder(const std::string& top, bool allow_racy);
+  /// The same, and how it was sent.
+  Result<Taken> send_folder(const std::string& top, bool allow_racy);
 
  private:
+  Result<> hold(const std::string& wanted);
   void tell_large(const std::string& top, const std::string& cache_file);
 
   Context& context_;
-  std::map<std::string, Code> taken_;  // by top
+  std::map<std::string, Taken> taken_;  // by top
   std::vector<std::string> pins_;
 };
 

@@ -3,43 +3,13 @@
 #include "app/cli/client.hpp"
 #include "app/cli/log_frames.hpp"
 #include "app/cli/output.hpp"
+#include "app/cli/safe_lines.hpp"
 #include "app/cli/verb.hpp"
 #include "app/cli/waiting.hpp"
 #include "base/text.hpp"
 
 namespace muster {
 namespace {
-
-/// On a terminal nothing of a log may steer it: line by line, everything else escaped.
-class SafeLines {
- public:
-  explicit SafeLines(Context& context) : context_(context) {}
-  void feed(std::string_view bytes) {
-    rest_ += bytes;
-    std::size_t at = 0;
-    for (auto end = rest_.find('\n'); end != std::string::npos; end = rest_.find('\n', at)) {
-      print_line(context_, expanded(std::string_view(rest_).substr(at, end - at)));
-      at = end + 1;
-    }
-    rest_.erase(0, at);
-  }
-  void finish() {
-    if (!rest_.empty()) print_line(context_, expanded(rest_));
-  }
-
- private:
-  static std::string expanded(std::string_view line) {
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    // A progress bar rewrites its line: the last version is the one to show.
-    if (const auto back = line.rfind('\r'); back != std::string_view::npos)
-      line.remove_prefix(back + 1);
-    std::string text;
-    for (const auto part : split(line, '\t')) text += (text.empty() ? "" : "\t") + printable(part);
-    return text;
-  }
-  Context& context_;
-  std::string rest_;
-};
 
 Result<Call> call_of(const Parsed& parsed) {
   if (parsed.globals.format != Format::text)

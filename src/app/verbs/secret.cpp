@@ -74,7 +74,7 @@ Result<int> run(Context& context, const Parsed& parsed) {
 Verb verb_secret() {
   return {.name = "secret",
           .aliases = {},
-          .group = "Code and data",
+          .group = "Code",
           .summary = "Keep values that must not be seen",
           .usage = "secret set NAME | secret list | secret rm NAME",
           .operands = Operands::some,

@@ -55,9 +55,9 @@ Result<> mount_overlay(const Overlay& overlay) {
   const UniqueFd upper(::open(overlay.upper.c_str(), kFlags));
   const UniqueFd work(::open(overlay.work.c_str(), kFlags));
   if (!lower || !upper || !work) return fail_errno("cannot open a folder of the overlay", errno);
-  const auto options =
-      fmt::format("lowerdir=/proc/self/fd/{},upperdir=/proc/self/fd/{},workdir=/proc/self/fd/{}{}",
-                  lower.get(), upper.get(), work.get(), is_user ? ",userxattr" : "");
+  const auto options = fmt::format(
+      "lowerdir=/proc/self/fd/{},upperdir=/proc/self/fd/{},workdir=/proc/self/fd/{}{}", lower.get(),
+      upper.get(), work.get(), is_user ? ",userxattr" : ",redirect_dir=off,metacopy=off");
   if (::mount("muster", overlay.at.c_str(), "overlay", MS_NOSUID | MS_NODEV, options.c_str()) != 0)
     return fail_errno(fmt::format("cannot mount an overlay at {}", printable(overlay.at)), errno);
   return {};

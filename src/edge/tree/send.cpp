@@ -127,6 +127,8 @@ Result<> Sender::take(fs::Seen&& seen) {
     item.entry.target = std::move(*target);
   }
   if (!item.is_known && item.seen.size > tree::kWholeFile) return send_large(std::move(item));
+  // Most are known, and have nobody to wait for.
+  if (item.is_known && batches_->is_empty()) return add(item.seen, item.entry);
   batches_->add(std::move(item));
   return settle(false);
 }
@@ -151,11 +153,12 @@ Result<> Sender::begin_writing() {
     TRY(const bool is_there, chunks_.has(hash));
     if (is_there) return {};
     ++sent_.new_leaves;
-    return packs_->add(hash, leaf);
+    return packs_->add(hash, std::move(leaf));
   });
   if (!options_.cache_file.empty()) {
-    TRY(auto writer, StatCacheWriter::begin(options_.cache_file));
-    next_cache_.emplace(std::move(writer));
+    // A cache that cannot be written costs time, not the snapshot.
+    auto writer = StatCacheWriter::begin(options_.cache_file);
+    if (writer) next_cache_.emplace(std::move(*writer));
   }
   // What was passed stands at the beginning of the cache.
   auto passed = cache_.rewound();
@@ -208,12 +211,13 @@ Result<> Sender::add_piece(tree::Entry& entry, ReadPiece&& piece) {
   TRY(const bool is_there, chunks_.has(piece.piece.hash));
   if (is_there) return {};
   ++sent_.new_chunks;
-  return packs_->add(piece.piece.hash, piece.bytes);
+  return packs_->add(piece.piece.hash, std::move(piece.bytes));
 }
 
 Result<> Sender::add(const fs::Seen& seen, const tree::Entry& entry) {
   TRY_VOID(leaves_->add(entry));
-  return next_cache_ ? next_cache_->add(seen, entry) : Result<>();
+  if (next_cache_ && !next_cache_->add(seen, entry)) next_cache_.reset();
+  return {};
 }
 
 Result<> Sender::finish_writing() {
@@ -227,7 +231,6 @@ Result<> Sender::finish_writing() {
   // Last: where the root is, everything it names is.
   TRY_VOID(blobs_.put(tree_name(sent_.id), bytes));
   sent_.stored_bytes = packs_->stored_bytes() + bytes.size();
-  // A cache that could not be written costs time, not the snapshot.
   if (next_cache_) (void)next_cache_->finish(sent_.id, options_.store);
   tell();
   return {};
@@ -244,6 +247,14 @@ Result<Sent> send_tree(BlobStore& blobs, const SendOptions& options) {
   if (!top)
     return fail_errno(fmt::format("cannot open the folder {}", printable(options.top)), errno);
   return Sender(blobs, options, std::move(top)).run();
+}
+
+Result<std::string> pin(BlobStore& blobs, const tree::Hash& id) {
+  TRY(const auto lock, blobs.lock(BlobStore::LockKind::shared));
+  TRY_VOID(blobs.look(tree_name(id)));
+  const auto nonce = to_hex(random_bytes(16));
+  TRY_VOID(blobs.put(pin_name(nonce), tree::to_hex(id)));
+  return nonce;
 }
 
 Result<> unpin(BlobStore& blobs, const std::string& pin) { return blobs.remove(pin_name(pin)); }

@@ -43,6 +43,8 @@ struct Sent {
 
 Result<Sent> send_tree(BlobStore& blobs, const SendOptions& options);
 
+/// Keeps a snapshot that is there; `not_found` when it is not. Gives the pin.
+Result<std::string> pin(BlobStore& blobs, const tree::Hash& id);
 /// The job that wanted the snapshot is committed, or given up.
 Result<> unpin(BlobStore& blobs, const std::string& pin);
 

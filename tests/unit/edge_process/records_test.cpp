@@ -24,7 +24,7 @@ class AttemptDirTest : public ::testing::Test {
     ASSERT_TRUE(
         write_renamed(fd_.get(), "shim.json", to_json(ShimMark{.pid = 4, .boot_id = boot})));
   }
-  Meaning meaning() { return look_at(dir_)->meaning; }
+  Meaning meaning() { return look_at(dir_, 1)->meaning; }
 
   Lab lab_{TierChoice::none};
   std::string dir_;
@@ -71,7 +71,7 @@ TEST_F(AttemptDirTest, ARecordIsBelievedWhateverElseIsThere) {
   mark("another boot");
   const ExitRecord record{.ranks = {{.rank = 2, .exit = 3}}};
   ASSERT_TRUE(write_renamed(fd_.get(), "exit.json", exit_text(record, 1, 9)));
-  const auto traces = look_at(dir_);
+  const auto traces = look_at(dir_, 1);
   ASSERT_TRUE(traces && traces->record);
   EXPECT_EQ(traces->meaning, Meaning::ended);
   EXPECT_EQ(traces->record->ranks.at(0).exit, 3);

@@ -1,0 +1,208 @@
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "app/cli/changes_text.hpp"
+#include "app/cli/output.hpp"
+#include "app/cli/own_snapshots.hpp"
+#include "app/cli/prune.hpp"
+#include "app/cli/snapshot_lists.hpp"
+#include "base/text.hpp"
+#include "core/model/json.hpp"
+#include "edge/fs/files.hpp"
+#include "edge/fs/remove_tree.hpp"
+#include "edge/tree/restore.hpp"
+#include "edge/tree/verify.hpp"
+
+namespace muster {
+namespace {
+
+constexpr int kDifferent = 1;  // as diff(1) ends
+
+Result<int> list(Context& context, const Parsed&, std::span<const std::string>) {
+  TRY(const auto store, OwnSnapshots::open(context));
+  TRY_VOID(print_snapshots(context, *store));
+  return 0;
+}
+
+Result<int> show(Context& context, const Parsed&, std::span<const std::string> words) {
+  TRY(const auto store, OwnSnapshots::open(context));
+  TRY(const auto id, store->find(words[0]));
+  if (words.size() == 2)
+    TRY_VOID(print_path(context, *store, id, words[1]));
+  else
+    TRY_VOID(print_entries(context, *store, id));
+  return 0;
+}
+
+Result<int> diff(Context& context, const Parsed& parsed, std::span<const std::string> words) {
+  TRY(const auto store, OwnSnapshots::open(context));
+  TRY(const auto before, store->find(words[0]));
+  TRY(const auto after, store->find(words[1]));
+  ChangePrinter printer(context, parsed.has("patch") ? ChangeStyle::patch : ChangeStyle::sizes);
+  TRY_VOID(snapshot::diff(store->chunks(), before, after, [&](const snapshot::Change& change) {
+    return printer.add(change_of(change, store->chunks()));
+  }));
+  TRY_VOID(printer.finish(
+      fmt::format(R"("before":"{}","after":"{}")", tree::to_hex(before), tree::to_hex(after))));
+  return printer.count() == 0 ? 0 : kDifferent;
+}
+
+/// Makes the folder, or takes an empty one. Tells whether it was made.
+Result<bool> take_empty_folder(const std::string& dir) {
+  struct stat about{};
+  const bool is_there = ::stat(dir.c_str(), &about) == 0;
+  if (is_there && !S_ISDIR(about.st_mode))
+    return fail(Kind::conflict, fmt::format("{} is no folder", printable(dir)),
+                "name one that is not there yet");
+  if (is_there && !fs::entries(dir).empty())
+    return fail(Kind::conflict, fmt::format("{} is not empty", printable(dir)),
+                "name an empty folder, or one that is not there yet");
+  if (!is_there) TRY_VOID(fs::make_dirs(dir, 0777));
+  return !is_there;
+}
+
+Result<int> checkout(Context& context, const Parsed&, std::span<const std::string> words) {
+  TRY(const auto store, OwnSnapshots::open(context));
+  TRY(const auto id, store->find(words[0]));
+  const auto& dir = words[1];
+  TRY_VOID(store->chunks().get_root(id));  // no folder is made for nothing
+  TRY(const bool is_made, take_empty_folder(dir));
+  const auto restored = snapshot::restore(store->chunks(), id, dir);
+  if (!restored) {
+    // It was empty: all that is in it now is a part of what was wanted.
+    for (const auto& name : fs::entries(dir)) fs::remove_tree(dir + "/" + name);
+    if (is_made) ::rmdir(dir.c_str());
+    return tl::unexpected<Error>(restored.error());
+  }
+  say(context, fmt::format("snapshot {} is in {}", tree::to_hex(id), printable(dir)));
+  return 0;
+}
+
+std::string record_of(const snapshot::Verified& found, bool is_repaired) {
+  json::array faults;
+  for (const auto& fault : found.faults)
+    faults.push_back(json::object{{"name", bytes_to_json(fault.name)},
+                                  {"kind", fault.is_pack   ? "pack"
+                                           : fault.is_tree ? "snapshot"
+                                                           : "file"},
+                                  {"what", bytes_to_json(fault.what)}});
+  return json::serialize(json::object{{"schema", 1},
+                                      {"packs", found.packs},
+                                      {"chunks", found.chunks},
+                                      {"bytes", found.bytes},
+                                      {"snapshots", found.trees},
+                                      {"repaired", is_repaired},
+                                      {"faults", std::move(faults)}});
+}
+
+void print_verified(Context& context, const snapshot::Verified& found, bool is_repaired) {
+  for (const auto& fault : found.faults)
+    print_line(context, fmt::format("{} {}: {}", paint(context, Style::red, "damaged:"),
+                                    printable(fault.name), printable(fault.what)));
+  print_line(context,
+             fmt::format("checked: packs {}, chunks {} ({}), snapshots {}; faults {}", found.packs,
+                         found.chunks, size_text(found.bytes), found.trees, found.faults.size()));
+  if (found.faults.empty()) return;
+  say(context, is_repaired ? "what was damaged is removed; the next submit sends it again from the "
+                             "folder, where it still is the same"
+                           : "remove what is damaged, so that the next submit sends it again: "
+                             "muster snapshot verify --repair");
+}
+
+Result<int> verify(Context& context, const Parsed& parsed, std::span<const std::string>) {
+  const bool repairs = parsed.has("repair");
+  TRY(auto store, OwnSnapshots::open(context));
+  snapshot::Verified found;
+  if (fs::exists(context.paths.state + "/chunks")) {
+    store->release();  // a repair is alone in the store
+    TRY(found, snapshot::verify(store->blobs(), repairs));
+  }
+  if (wants_record(context))
+    TRY_VOID(print_record(context, record_of(found, repairs && !found.faults.empty())));
+  else
+    print_verified(context, found, repairs);
+  return found.faults.empty() ? 0 : row_of(Kind::corrupt).exit_code;
+}
+
+Result<int> prune(Context& context, const Parsed&, std::span<const std::string>) {
+  TRY(const auto pruned, prune_snapshots(context));
+  if (wants_record(context)) {
+    TRY_VOID(print_record(context, json::serialize(json::object{{"schema", 1},
+                                                                {"snapshots", pruned.snapshots},
+                                                                {"trees", pruned.trees},
+                                                                {"bytes", pruned.bytes}})));
+    return 0;
+  }
+  print_line(context, fmt::format("removed: snapshots {}, restored trees {}; freed {} of the store",
+                                  pruned.snapshots, pruned.trees, size_text(pruned.bytes)));
+  return 0;
+}
+
+struct Sub {
+  std::string_view name;
+  std::string_view usage;
+  std::size_t least, most;  // words after its name
+  std::string_view option;  // the one it takes
+  Result<int> (*run)(Context&, const Parsed&, std::span<const std::string>);
+};
+
+constexpr Sub kSubs[] = {{"list", "list", 0, 0, "", list},
+                         {"show", "show ID [PATH]", 1, 2, "", show},
+                         {"diff", "diff A B [--patch]", 2, 2, "patch", diff},
+                         {"checkout", "checkout ID DIR", 2, 2, "", checkout},
+                         {"verify", "verify [--repair]", 0, 0, "repair", verify},
+                         {"prune", "prune", 0, 0, "", prune}};
+
+Result<const Sub*> find_sub(const std::vector<std::string>& words) {
+  std::vector<std::string> names;
+  for (const auto& sub : kSubs) {
+    if (!words.empty() && words.front() == sub.name) return &sub;
+    names.emplace_back(sub.name);
+  }
+  const auto all = fmt::format("muster snapshot {}", join(names, " | "));
+  if (words.empty()) return fail(Kind::usage, "snapshot needs to know what to do", all);
+  const auto near = nearest(words.front(), names);
+  return fail(Kind::usage, fmt::format("snapshot cannot \"{}\"", printable(words.front())),
+              near ? fmt::format("did you mean \"{}\"?", *near) : all);
+}
+
+Result<int> run(Context& context, const Parsed& parsed) {
+  TRY(const auto* sub, find_sub(parsed.operands));
+  const std::span words(parsed.operands.begin() + 1, parsed.operands.end());
+  const auto usage = fmt::format("muster snapshot {}", sub->usage);
+  if (words.size() < sub->least || words.size() > sub->most)
+    return fail(
+        Kind::usage,
+        fmt::format("snapshot {} takes {} words, not {}", sub->name,
+                    sub->least == sub->most ? std::to_string(sub->least)
+                                            : fmt::format("{} or {}", sub->least, sub->most),
+                    words.size()),
+        usage);
+  for (const auto& [name, value] : parsed.options)
+    if (name != sub->option)
+      return fail(Kind::usage, fmt::format("snapshot {} has no --{}", sub->name, name), usage);
+  auto ended = sub->run(context, parsed, words);
+  if (!ended && ended.error().kind == Kind::corrupt && ended.error().fix.empty())
+    ended.error().fix.emplace_back("find out what is lost: muster snapshot verify");
+  return ended;
+}
+
+}  // namespace
+
+Verb verb_snapshot() {
+  return {.name = "snapshot",
+          .aliases = {},
+          .group = "Code",
+          .summary = "Look at the code that jobs run, compare it, get it back",
+          .usage = "snapshot list | show ID [PATH] | diff A B | checkout ID DIR | verify | prune",
+          .operands = Operands::some,
+          .options = {{.name = "patch",
+                       .letter = 'p',
+                       .text = "diff: the differences of text files, as a patch"},
+                      {.name = "repair", .text = "verify: remove what is damaged"}},
+          .run = run};
+}
+
+}  // namespace muster
