@@ -105,8 +105,11 @@ class Shim {
       if (!started) return refuse(started.error());
       supervise();
     }
+    // What is not kept is gone when the job has ended; taking a mount down can wait until then.
+    const auto keep = order_.plan.folder.keep;
+    if (keep != Keep::all) folder_.leave(keep);
     conclude();
-    folder_.leave(order_.plan.folder.keep);
+    if (keep == Keep::all) folder_.leave(keep);
     return 0;
   }
 
