@@ -23,6 +23,7 @@ Batches::~Batches() {
 }
 
 void Batches::add(Item item) {
+  ++pending_;
   gathering_->bytes += item.is_known ? 0 : item.seen.size;
   gathering_->items.push_back(std::move(item));
   if (gathering_->items.size() >= kItems || gathering_->bytes >= kBytes) hand_on();
@@ -41,10 +42,12 @@ void Batches::hand_on() {
 std::unique_ptr<std::vector<Item>> Batches::take(bool all) {
   if (all) hand_on();
   std::unique_lock lock(mutex_);
-  if (batches_.empty() || (!all && batches_.size() < kWindow)) return nullptr;
+  if (batches_.empty()) return nullptr;
+  if (!all && batches_.size() < kWindow && !batches_.front()->is_read) return nullptr;
   changed_.wait(lock, [this] { return batches_.front()->is_read; });
   auto items = std::make_unique<std::vector<Item>>(std::move(batches_.front()->items));
   batches_.pop_front();
+  pending_ -= items->size();
   return items;
 }
 

@@ -28,8 +28,9 @@ class Batches {
   Batches& operator=(const Batches&) = delete;
 
   void add(Item item);
-  /// The oldest batch when it has been read; null while fewer than the window are under way,
-  /// unless `all` are wanted. What is being gathered goes on its way first, then.
+  bool is_empty() const { return pending_ == 0; }
+  /// The oldest batch. It is waited for when the window is full or `all` are wanted (then what is
+  /// being gathered goes on its way first); else null while it is being read.
   std::unique_ptr<std::vector<Item>> take(bool all);
 
  private:
@@ -44,6 +45,7 @@ class Batches {
 
   int top_;
   Racy racy_;
+  std::size_t pending_ = 0;  // added and not taken
   std::unique_ptr<Batch> gathering_ = std::make_unique<Batch>();
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -36,6 +36,11 @@ Result<Pack> read_pack(BlobStore& blobs, const tree::Hash& name, std::uint64_t s
   return Pack{name, size, std::move(tables)};
 }
 
+Chunks::Chunks(BlobStore& blobs, std::vector<Pack> packs)
+    : blobs_(blobs), packs_(std::move(packs)) {
+  sort_keys();
+}
+
 Result<> Chunks::load() {
   if (is_loaded_) return {};
   std::vector<std::pair<tree::Hash, std::uint64_t>> found;
@@ -47,23 +52,19 @@ Result<> Chunks::load() {
     TRY(auto pack, read_pack(blobs_, name, size));
     packs_.push_back(std::move(pack));
   }
+  sort_keys();
+  return {};
+}
+
+void Chunks::sort_keys() {
+  std::size_t count = 0;
+  for (const auto& pack : packs_) count += pack.tables.chunks.size();
+  keys_.reserve(count);
   for (std::uint32_t p = 0; p < packs_.size(); ++p)
     for (std::uint32_t c = 0; c < packs_[p].tables.chunks.size(); ++c)
       keys_.push_back({head_of(packs_[p].tables.chunks[c].hash), p, c});
   std::sort(keys_.begin(), keys_.end());
   is_loaded_ = true;
-  return {};
-}
-
-void Chunks::add(Pack pack) {
-  if (!is_loaded_) return;
-  const auto p = static_cast<std::uint32_t>(packs_.size());
-  const auto middle = static_cast<std::ptrdiff_t>(keys_.size());
-  for (std::uint32_t c = 0; c < pack.tables.chunks.size(); ++c)
-    keys_.push_back({head_of(pack.tables.chunks[c].hash), p, c});
-  packs_.push_back(std::move(pack));
-  std::sort(keys_.begin() + middle, keys_.end());
-  std::inplace_merge(keys_.begin(), keys_.begin() + middle, keys_.end());
 }
 
 const Chunks::Key* Chunks::find(const tree::Hash& hash) const {

@@ -24,6 +24,8 @@ Result<Pack> read_pack(BlobStore& blobs, const tree::Hash& name, std::uint64_t s
 class Chunks {
  public:
   explicit Chunks(BlobStore& blobs) : blobs_(blobs) {}
+  /// Knows these packs and no others.
+  Chunks(BlobStore& blobs, std::vector<Pack> packs);
 
   /// Reads the tables of all packs; the first question does it by itself.
   Result<> load();
@@ -32,8 +34,6 @@ class Chunks {
   Result<std::string_view> get(const tree::Hash& hash);
   /// A root, checked against the id it is stored under.
   Result<std::string> get_root(const tree::Hash& id);
-  /// Packs that were written meanwhile are known as well.
-  void add(Pack pack);
 
  private:
   struct Key {
@@ -47,6 +47,7 @@ class Chunks {
     std::uint32_t block;
     std::string bytes;
   };
+  void sort_keys();
   const Key* find(const tree::Hash& hash) const;
   Result<std::string_view> block(std::uint32_t pack, std::uint32_t block);
 

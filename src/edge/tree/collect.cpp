@@ -101,6 +101,8 @@ class Collector {
         TRY_VOID(remove(pack));
       else if (live * 2 < total || size < kSmallPack)
         poor.push_back(std::move(pack));
+      else
+        for (const auto& place : pack.tables.chunks) kept_.insert(place.hash);
     }
     return poor.size() < 2 && !has_dead(poor) ? Result<>() : rewrite(poor);
   }
@@ -112,7 +114,8 @@ class Collector {
     return false;
   }
 
-  /// The living chunks of poor packs, in new packs; the old ones go when those are durable.
+  /// The living chunks of poor packs, in new packs; the old ones go when those are durable. What a
+  /// pack that stays has as well (somebody was killed in between) is not written again.
   Result<> rewrite(const std::vector<Pack>& poor) {
     tree::PackWriter writer;
     std::set<tree::Hash> made;
@@ -122,10 +125,9 @@ class Collector {
       made.insert(done.name);
       return blobs_.put(pack_name(done.name), done.bytes);
     };
-    HashSet moved;
     for (const auto& pack : poor) {
       for (const auto* place : in_stored_order(pack)) {
-        if (!live_.has(place->hash) || !moved.insert(place->hash)) continue;
+        if (!live_.has(place->hash) || !kept_.insert(place->hash)) continue;
         TRY(const auto bytes, chunks_.get(place->hash));
         writer.add(place->hash, bytes);
         if (writer.size() >= tree::kPackSize) TRY_VOID(flush());
@@ -149,6 +151,7 @@ class Collector {
   Chunks chunks_;
   std::set<tree::Hash> pinned_;
   HashSet live_;
+  HashSet kept_;  // chunks of packs that stay or are being written
   Collected out_;
 };
 

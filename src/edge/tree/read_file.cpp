@@ -30,25 +30,31 @@ tl::unexpected<Error> keeps_changing(const fs::Seen& seen) {
               "leave it out (.musterignore), stop its writer, or take it as it is: --allow-racy");
 }
 
-/// Takes over what the file is now; false when it is no regular file.
-Result<bool> look(int fd, fs::Seen& seen) {
+struct Look {
+  bool is_file = false;
+  bool may_have_holes = false;  // ones that are worth keeping
+};
+
+/// Takes over what the file is now.
+Result<Look> look(int fd, fs::Seen& seen) {
   struct stat info{};
   if (::fstat(fd, &info) != 0) return cannot_read(seen, errno);
-  if (!S_ISREG(info.st_mode)) return false;
+  if (!S_ISREG(info.st_mode)) return Look{};
   seen.mode = static_cast<std::uint16_t>(info.st_mode & 0777);
   seen.size = static_cast<std::uint64_t>(info.st_size);
   seen.mtime_ns = ns_of(info.st_mtim);
   seen.ctime_ns = ns_of(info.st_ctim);
   seen.inode = info.st_ino;
   seen.device = info.st_dev;
-  return true;
+  const auto on_disk = static_cast<std::uint64_t>(info.st_blocks) * 512;
+  return Look{.is_file = true, .may_have_holes = seen.size >= kLeastHole && on_disk < seen.size};
 }
 
 bool is_unchanged(int fd, const fs::Seen& before) {
   fs::Seen after = before;
   const auto looked = look(fd, after);
-  return looked && *looked && after.size == before.size && after.mtime_ns == before.mtime_ns &&
-         after.ctime_ns == before.ctime_ns;
+  return looked && looked->is_file && after.size == before.size &&
+         after.mtime_ns == before.mtime_ns && after.ctime_ns == before.ctime_ns;
 }
 
 /// Up to `size` bytes from `offset`; fewer only at the end.
@@ -78,12 +84,9 @@ struct Span {
 };
 
 /// Data and holes of a file, in order; small holes count as data.
-std::vector<Span> spans_of(int fd, std::uint64_t size) {
+std::vector<Span> spans_of(int fd, std::uint64_t size, bool may_have_holes) {
   std::vector<Span> spans;
   std::uint64_t at = 0;
-  struct stat info{};
-  const bool may_have_holes =
-      ::fstat(fd, &info) == 0 && static_cast<std::uint64_t>(info.st_blocks) * 512 < size;
   while (may_have_holes && at < size) {
     const auto hole = ::lseek(fd, static_cast<off_t>(at), SEEK_HOLE);
     const auto begin =
@@ -107,6 +110,7 @@ using OnPiece = std::function<Result<>(ReadPiece&&)>;
 
 /// False when the file was shorter than it should be.
 Result<bool> read_span(int fd, const fs::Seen& seen, const Span& span, const OnPiece& each) {
+  const bool is_small = seen.size <= tree::kWholeFile;  // cut at its holes only
   std::string window;
   std::uint64_t at = span.begin;  // where the window ends
   while (at < span.end || !window.empty()) {
@@ -117,15 +121,15 @@ Result<bool> read_span(int fd, const fs::Seen& seen, const Span& span, const OnP
       window += more;
       at += room;
     }
-    const auto cut = tree::first_cut(window);
+    const auto cut = is_small ? window.size() : tree::first_cut(window);
     TRY_VOID(each(piece_of(window.substr(0, cut))));
     window.erase(0, cut);
   }
   return true;
 }
 
-Result<bool> read_spans(int fd, const fs::Seen& seen, const OnPiece& each) {
-  for (const auto& span : spans_of(fd, seen.size)) {
+Result<bool> read_spans(int fd, const fs::Seen& seen, bool may_have_holes, const OnPiece& each) {
+  for (const auto& span : spans_of(fd, seen.size, may_have_holes)) {
     if (span.is_hole) {
       TRY_VOID(each({{.is_hole = true, .size = span.end - span.begin, .hash = {}}, {}}));
       continue;
@@ -157,15 +161,15 @@ Result<bool> read_large(int top, fs::Seen& seen, Racy racy, const std::function<
     const UniqueFd fd = fs::open_below(top, seen.path, kFlags);
     if (!fd && is_gone(errno)) return false;
     if (!fd) return cannot_read(seen, errno);
-    TRY(const bool is_file, look(fd.get(), seen));
-    if (!is_file) return false;
+    TRY(const auto looked, look(fd.get(), seen));
+    if (!looked.is_file) return false;
     bool is_whole = true;
-    if (seen.size <= tree::kWholeFile) {
+    if (seen.size <= tree::kWholeFile && !looked.may_have_holes) {
       TRY(auto bytes, read_at(fd.get(), seen, 0, seen.size));
       is_whole = bytes.size() == seen.size;
       if (!bytes.empty()) TRY_VOID(each(piece_of(std::move(bytes))));
     } else {
-      TRY(is_whole, read_spans(fd.get(), seen, each));
+      TRY(is_whole, read_spans(fd.get(), seen, looked.may_have_holes, each));
     }
     if (is_whole && is_unchanged(fd.get(), seen)) return true;
     if (tries < kTries) {

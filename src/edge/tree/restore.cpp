@@ -8,12 +8,15 @@
 
 #include "base/hash.hpp"
 #include "base/text.hpp"
+#include "edge/fs/below.hpp"
 #include "edge/fs/files.hpp"
 #include "edge/fs/remove_tree.hpp"
 #include "edge/tree/manifest_read.hpp"
 
 namespace muster::snapshot {
 namespace {
+
+constexpr std::size_t kOpenFolders = 64;
 
 tl::unexpected<Error> cannot(std::string_view what, const std::string& path, int error) {
   auto failed = fail_errno(fmt::format("cannot {} {}", what, printable(path)), error);
@@ -22,13 +25,11 @@ tl::unexpected<Error> cannot(std::string_view what, const std::string& path, int
   return failed;
 }
 
-/// Makes entries in walk order. The folders on the way to the current one are kept open; each gets
-/// its mode when it is left, since it may forbid writing.
+/// Makes entries in walk order. The innermost folders on the way to the current one are kept open;
+/// each gets its mode when it is left, since it may forbid writing.
 class Builder {
  public:
-  Builder(Chunks& chunks, UniqueFd top) : chunks_(chunks) {
-    open_.push_back({"", std::move(top), 0700});
-  }
+  Builder(Chunks& chunks, UniqueFd top) : chunks_(chunks), top_(std::move(top)) {}
 
   Result<> add(const tree::Entry& entry) {
     TRY_VOID(leave_to(entry.path));
@@ -42,7 +43,7 @@ class Builder {
   }
 
   Result<> finish() {
-    while (open_.size() > 1) TRY_VOID(leave());
+    while (!open_.empty()) TRY_VOID(leave());
     return {};
   }
 
@@ -54,16 +55,16 @@ class Builder {
   };
 
   static bool is_in(const std::string& path, const std::string& folder) {
-    return folder.empty() ||
-           (path.size() > folder.size() && path.starts_with(folder) && path[folder.size()] == '/');
+    return path.size() > folder.size() && path.starts_with(folder) && path[folder.size()] == '/';
   }
 
   Result<> leave_to(const std::string& path) {
-    while (!is_in(path, open_.back().path)) TRY_VOID(leave());
+    while (!open_.empty() && !is_in(path, open_.back().path)) TRY_VOID(leave());
     return {};
   }
 
   Result<> leave() {
+    TRY_VOID(open_again());
     const auto folder = std::move(open_.back());
     open_.pop_back();
     if (::fchmod(folder.fd.get(), folder.mode) != 0)
@@ -71,24 +72,42 @@ class Builder {
     return {};
   }
 
+  /// Trees may be deeper than a process may have descriptors.
+  Result<> open_again() {
+    auto& folder = open_.back();
+    if (folder.fd) return {};
+    folder.fd = fs::open_below(top_.get(), folder.path, O_RDONLY | O_DIRECTORY);
+    return folder.fd ? Result<>() : cannot("open", folder.path, errno);
+  }
+
+  /// Of the folder that takes the next entry.
+  Result<int> current() {
+    if (open_.empty()) return top_.get();
+    TRY_VOID(open_again());
+    return open_.back().fd.get();
+  }
+
   Result<> add_folder(const tree::Entry& entry, const std::string& name) {
-    const int parent = open_.back().fd.get();
+    TRY(const int parent, current());
     if (::mkdirat(parent, name.c_str(), 0700) != 0) return cannot("make", entry.path, errno);
     UniqueFd fd(::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!fd) return cannot("open", entry.path, errno);
     open_.push_back({entry.path, std::move(fd), entry.mode});
+    if (open_.size() > kOpenFolders) open_[open_.size() - 1 - kOpenFolders].fd.reset();
     return {};
   }
 
   Result<> add_link(const tree::Entry& entry, const std::string& name) {
-    if (::symlinkat(entry.target.c_str(), open_.back().fd.get(), name.c_str()) != 0)
+    TRY(const int parent, current());
+    if (::symlinkat(entry.target.c_str(), parent, name.c_str()) != 0)
       return cannot("make the link", entry.path, errno);
     return {};
   }
 
   Result<> add_file(const tree::Entry& entry, const std::string& name) {
-    const UniqueFd fd(::openat(open_.back().fd.get(), name.c_str(),
-                               O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    TRY(const int parent, current());
+    const UniqueFd fd(
+        ::openat(parent, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!fd) return cannot("make", entry.path, errno);
     std::uint64_t at = 0;
     for (const auto& piece : entry.pieces) {
@@ -122,7 +141,8 @@ class Builder {
   }
 
   Chunks& chunks_;
-  std::vector<Folder> open_;
+  UniqueFd top_;
+  std::vector<Folder> open_;  // the outermost first
 };
 
 /// What a killed restore left; whoever has the lock may remove it.

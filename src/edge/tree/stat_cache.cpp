@@ -42,6 +42,12 @@ tree::Piece read_piece(tree::Cursor& in) {
 
 tree::Hash store_hash(std::string_view store) { return tree::hash_of(store); }
 
+/// Of a mapped file. It is read again if need be; kept, it would be this process's memory, and the
+/// more of it the larger the tree is. `begin` and `end` are multiples of a page.
+void forget(std::string_view mapped, std::size_t begin, std::size_t end) {
+  ::madvise(const_cast<char*>(mapped.data()) + begin, end - begin, MADV_DONTNEED);
+}
+
 std::int64_t ns_of(const timespec& at) { return at.tv_sec * 1'000'000'000LL + at.tv_nsec; }
 
 }  // namespace
@@ -68,6 +74,7 @@ StatCache StatCache::rewound() const {
   again.current_ = {};
   again.left_ = entries_;
   again.is_begun_ = false;
+  again.forgotten_ = 0;
   again.cursor_ = tree::Cursor(bytes_.substr(kHeader, bytes_.size() - kSum - kHeader));
   again.advance();
   return again;
@@ -85,7 +92,11 @@ bool StatCache::read_header(std::string_view store) {
   // The last bytes vouch for all before them: a half-written or rotten cache is no cache.
   if (bytes_.size() < kHeader + kSum) return false;
   Xxh3 sum;
-  sum.feed(bytes_.substr(0, bytes_.size() - kSum));
+  const auto end = bytes_.size() - kSum;
+  for (std::size_t at = 0; at < end; at += kFlush) {
+    sum.feed(bytes_.substr(at, std::min(kFlush, end - at)));
+    if (at + kFlush <= end) forget(bytes_, at, at + kFlush);
+  }
   if (bytes_.substr(bytes_.size() - kSum) != sum.hex()) return false;
   root_ = root;
   return true;
@@ -116,6 +127,10 @@ void StatCache::advance() {
   seen.inode = in.varint();
   seen.device = in.varint();
   has_current_ = !in.is_broken();
+  const auto behind = (bytes_.size() - kSum - in.left()) / kFlush * kFlush;
+  if (behind <= forgotten_ || in.is_broken()) return;
+  forget(bytes_, forgotten_, behind);
+  forgotten_ = behind;
 }
 
 const CachedEntry* StatCache::next() {
@@ -189,6 +204,19 @@ Result<> StatCacheWriter::flush() {
   return {};
 }
 
+Result<std::string> StatCacheWriter::sum_of_all() const {
+  Xxh3 sum;
+  std::string piece(kFlush, '\0');
+  for (off_t at = 0;;) {
+    const auto n = ::pread(fd_.get(), piece.data(), piece.size(), at);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return fail_errno(fmt::format("cannot read {}", temporary_), errno);
+    if (n == 0) return sum.hex();
+    sum.feed({piece.data(), static_cast<std::size_t>(n)});
+    at += n;
+  }
+}
+
 Result<> StatCacheWriter::finish(const tree::Hash& root, std::string_view store) {
   TRY_VOID(flush());
   std::string header(kMagic);
@@ -199,13 +227,7 @@ Result<> StatCacheWriter::finish(const tree::Hash& root, std::string_view store)
   tree::put_hash(header, store_hash(store));
   if (::pwrite(fd_.get(), header.data(), header.size(), 0) != static_cast<ssize_t>(header.size()))
     return fail_errno(fmt::format("cannot write {}", temporary_), errno);
-  const auto size = ::lseek(fd_.get(), 0, SEEK_END);
-  void* map = ::mmap(nullptr, static_cast<std::size_t>(size), PROT_READ, MAP_SHARED, fd_.get(), 0);
-  if (map == MAP_FAILED) return fail_errno(fmt::format("cannot read {}", temporary_), errno);
-  Xxh3 sum;
-  sum.feed({static_cast<const char*>(map), static_cast<std::size_t>(size)});
-  ::munmap(map, static_cast<std::size_t>(size));
-  buffer_ = sum.hex();
+  TRY(buffer_, sum_of_all());
   TRY_VOID(flush());
   if (::rename(temporary_.c_str(), path_.c_str()) != 0)
     return fail_errno(fmt::format("cannot put {} in its place", path_), errno);

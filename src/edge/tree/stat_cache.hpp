@@ -50,6 +50,7 @@ class StatCache {
   std::uint64_t entries_ = 0;
   std::uint64_t left_ = 0;
   std::int64_t taken_ns_ = 0;
+  std::size_t forgotten_ = 0;  // bytes at the beginning that were given back
   bool has_current_ = false;
   bool is_begun_ = false;  // next() was called
   CachedEntry current_;
@@ -68,6 +69,7 @@ class StatCacheWriter {
  private:
   StatCacheWriter() = default;
   Result<> flush();
+  Result<std::string> sum_of_all() const;
   std::string path_;
   std::string temporary_;
   UniqueFd fd_;

@@ -1,7 +1,6 @@
 #include "edge/tree/verify.hpp"
 
 #include "base/text.hpp"
-#include "edge/tree/hash_set.hpp"
 #include "edge/tree/manifest_read.hpp"
 #include "edge/tree/names.hpp"
 
@@ -52,7 +51,9 @@ class Verifier {
     TRY(const auto packs, objects(blobs_, "v1/packs/"));
     for (const auto& info : packs) TRY_VOID(look_at_pack(info));
     TRY(const auto trees, objects(blobs_, "v1/trees/"));
-    for (const auto& info : trees) TRY_VOID(look_at_tree(info));
+    // What is damaged has been told: a snapshot is whole when the good packs have all of it.
+    Chunks chunks(blobs_, std::move(good_));
+    for (const auto& info : trees) TRY_VOID(look_at_tree(info, chunks));
     return std::move(out_);
   }
 
@@ -65,22 +66,24 @@ class Verifier {
     const auto checked =
         pack ? check_pack(blobs_, *pack, out_) : Result<>(tl::unexpected(pack.error()));
     if (!checked) return report({info.name, to_line(checked.error()), true, false});
-    for (const auto& place : pack->tables.chunks) good_.insert(place.hash);
+    good_.push_back(std::move(*pack));
     return {};
   }
 
-  Result<> look_at_tree(const BlobInfo& info) {
+  Result<> look_at_tree(const BlobInfo& info, Chunks& chunks) {
     ++out_.trees;
     const auto id = hash_in_name(info.name);
     if (!id) return report({info.name, "not the name of a snapshot", false, true});
-    Chunks chunks(blobs_);
     std::vector<Fault> missing;
     const auto read = read_manifest(chunks, *id, [&](const tree::Entry& entry) -> Result<> {
-      for (const auto& piece : entry.pieces)
-        if (!piece.is_hole && !good_.has(piece.hash))
+      for (const auto& piece : entry.pieces) {
+        if (piece.is_hole) continue;
+        TRY(const bool is_there, chunks.has(piece.hash));
+        if (!is_there)
           missing.push_back({printable(entry.path),
                              fmt::format("of snapshot {}: its bytes are lost", tree::to_hex(*id)),
                              false, false});
+      }
       return {};
     });
     if (!read) return report({info.name, to_line(read.error()), false, true});
@@ -98,7 +101,7 @@ class Verifier {
 
   BlobStore& blobs_;
   bool repair_;
-  HashSet good_;
+  std::vector<Pack> good_;
   Verified out_;
 };
 
