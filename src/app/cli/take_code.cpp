@@ -1,5 +1,6 @@
 #include "app/cli/take_code.hpp"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -23,6 +24,13 @@ constexpr std::uint64_t kMany = 50'000;
 std::string parent_of(const std::string& dir) {
   const auto slash = dir.rfind('/');
   return slash == std::string::npos || slash == 0 ? "/" : dir.substr(0, slash);
+}
+
+/// A folder such as /tmp, where things of all kinds and people lie.
+bool is_everybodys(const std::string& dir) {
+  struct stat info{};
+  return ::stat(dir.c_str(), &info) == 0 &&
+         (info.st_mode & (S_ISVTX | S_IWOTH)) == (S_ISVTX | S_IWOTH);
 }
 
 std::string without_end_slashes(std::string dir) {
@@ -59,8 +67,8 @@ class Bar {
 std::string code_top(const std::string& dir, const std::string& home) {
   const auto here = without_end_slashes(dir);
   const auto refused = without_end_slashes(home);
-  if (here == "/" || here == refused) return {};
-  for (auto at = here; at != "/" && at != refused; at = parent_of(at))
+  if (here == "/" || here == refused || is_everybodys(here)) return {};
+  for (auto at = here; at != "/" && at != refused && !is_everybodys(at); at = parent_of(at))
     for (const char* mark : {"muster.yaml", ".musterignore", ".amlignore", ".git"})
       if (fs::exists(at + "/" + mark)) return at;
   return here;

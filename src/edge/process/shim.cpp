@@ -156,6 +156,12 @@ Result<> Shim::prepare() {
   TRY(exit_file_, ExitFile::reserve(dir_.get(), order_.plan.nodes.front().ranks.size()));
   TRY_VOID(within(cgroup_->prepare(order_.plan.memory_limit), "preparing the job's cgroup"));
   for (const auto& folder : order_.plan.folders) TRY_VOID(make_dir(folder));
+  // A set-up runs before there are ranks: a sweep must know its processes as well.
+  const auto& ref = order_.plan.ref;
+  for (const auto& one : markers(order_.home_id, ref.job.str(), ref.attempt, order_.node)) {
+    const auto equals = one.find('=');
+    order_.plan.env[one.substr(0, equals)] = one.substr(equals + 1);
+  }
   const auto self = row_of(::getpid());
   const ShimMark mark{.build_id = order_.build_id,
                       .attempt = order_.plan.ref.attempt,
