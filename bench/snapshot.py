@@ -3,12 +3,12 @@
 
 usage: bench/snapshot.py [--quick] [--only PART[,PART]] [--build DIR] [--where DIR] [--no-write]
 
-Needs the peers: apt-get install git restic rclone zip zstd time; those that are missing are named and
-left out. Needs about 15 GiB in --where (a new folder in /tmp), which it removes at the end: ext4 is
-slow to make files while it forgets others. Prints a table and replaces the part "# Snapshots" of
-bench/RESULTS.md after each part, unless --quick, --only or --no-write is given. Everything is read
-once before it is measured, so that all of them find the files in memory. On a busy machine the CPU
-figures are worth more than the times.
+Needs the peers, which ./dev setup bench installs; those that are missing are named and left out.
+Needs about 15 GiB in --where (a new folder in /tmp), which it removes at the end: ext4 is slow to make
+files while it forgets others. Prints a table and replaces the part "# Snapshots" of bench/RESULTS.md
+after each part, unless --quick, --only or --no-write is given. Everything is read once before it is
+measured, so that all of them find the files in memory. On a busy machine the CPU figures are worth
+more than the times.
 """
 import argparse
 import datetime

@@ -53,4 +53,26 @@ std::set<std::string> GitOracle::ignored(const std::vector<std::string>& paths) 
   return found;
 }
 
+void GitOracle::track(const std::vector<std::string>& paths, bool intends) const {
+  const auto in = folder_.file("in");
+  std::ofstream file(in, std::ios::binary);
+  for (const auto& path : paths) file << path << '\0';
+  file.close();
+  if (paths.empty()) return;
+  git(std::string("--literal-pathspecs add -f ") + (intends ? "-N " : "") +
+      "--pathspec-file-nul --pathspec-from-file=" + quoted(in));
+}
+
+std::set<std::string> GitOracle::files() const {
+  const auto out = folder_.file("out");
+  git("ls-files -co --exclude-standard -z >" + quoted(out));
+  std::ostringstream text;
+  text << std::ifstream(out, std::ios::binary).rdbuf();
+  std::set<std::string> found;
+  const auto bytes = text.str();
+  for (const auto name : split(bytes, '\0'))
+    if (!name.empty()) found.emplace(name);
+  return found;
+}
+
 }  // namespace muster::test

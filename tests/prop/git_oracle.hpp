@@ -17,6 +17,10 @@ class GitOracle {
   void write(const std::string& path, std::string_view bytes) const;
   /// Those of the paths (relative to the top) that git ignores. One run of git for all of them.
   std::set<std::string> ignored(const std::vector<std::string>& paths) const;
+  /// Tracks the paths, ignored or not; some with nothing but their names when `intends`.
+  void track(const std::vector<std::string>& paths, bool intends = false) const;
+  /// What git has or would take: tracked files, and others that are not ignored.
+  std::set<std::string> files() const;
   /// A git command in the top folder.
   void git(const std::string& arguments) const;
 

@@ -147,5 +147,27 @@ RC_GTEST_PROP(IgnoreRules, AWalkLeavesOutWhatGitIgnores, ()) {
   for (const auto& name : report->ignored_at_top) RC_ASSERT(theirs.contains(name));
 }
 
+RC_GTEST_PROP(IgnoreRules, WhatGitTracksIsTakenWhateverTheRulesSay, ()) {
+  const GitOracle git;
+  std::vector<std::string> some, more;
+  for (const auto& path : grow(git)) {
+    if (std::filesystem::is_directory(git.top() + "/" + path)) continue;
+    const int lot = *rc::gen::inRange(0, 4);
+    if (lot == 0) some.push_back(path);
+    if (lot == 1 && more.size() < 3) more.push_back(path);
+  }
+  git.track(some);
+  git.track(more, *rc::gen::arbitrary<bool>());
+  git.git(fmt::format("update-index --index-version {}", *rc::gen::element(2, 3, 4)));
+  std::set<std::string> seen;
+  const auto report = fs::walk(git.top(), {}, [&](fs::Seen&& one) -> Result<> {
+    if (one.kind != tree::EntryKind::folder) seen.insert(one.path);
+    return {};
+  });
+  RC_ASSERT(report.has_value());
+  RC_ASSERT(report->index_fault == "");
+  RC_ASSERT(seen == git.files());
+}
+
 }  // namespace
 }  // namespace muster

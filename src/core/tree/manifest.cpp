@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/check.hpp"
 #include "base/text.hpp"
 #include "core/tree/wire.hpp"
 
@@ -168,6 +169,20 @@ Result<> LeafWriter::add(const Entry& entry) {
   root_.bytes += entry.size();
   const bool is_full = in_leaf_ >= kLeafEntries || leaf_.size() >= kLeafSize;
   if (is_full || (in_leaf_ >= kLeastInLeaf && ends_leaf(entry.path))) return flush();
+  return {};
+}
+
+Result<> LeafWriter::keep(const Piece& leaf, std::uint64_t entries, std::uint64_t bytes,
+                          const Entry& last) {
+  MUSTER_CHECK(is_between_leaves(), "a leaf kept inside another one");
+  const Limits limits;
+  if (entries > limits.entries - root_.entries || bytes > kMostBytes - root_.bytes)
+    return fail(Kind::usage, "there is more in the folder than a snapshot can have",
+                "leave some of it out by ignore rules");
+  order_.skip_to(last);
+  root_.leaves.push_back(leaf);
+  root_.entries += entries;
+  root_.bytes += bytes;
   return {};
 }
 

@@ -36,6 +36,11 @@ class LeafWriter {
   explicit LeafWriter(OnLeaf on_leaf) : on_leaf_(std::move(on_leaf)) {}
   /// An entry that could not be read back is refused, and leaves the writer as it was.
   Result<> add(const Entry& entry);
+  /// A whole leaf that was made before, as `add` would make it of its entries: it was ended by
+  /// them, or nothing comes behind it. `last` is the last of them. Only where a leaf begins.
+  Result<> keep(const Piece& leaf, std::uint64_t entries, std::uint64_t bytes, const Entry& last);
+  /// No leaf is begun: the next entry is the first of one.
+  bool is_between_leaves() const { return in_leaf_ == 0; }
   /// The last leaf; then the root is complete.
   Result<> finish();
   const Root& root() const { return root_; }

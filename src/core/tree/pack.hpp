@@ -15,6 +15,7 @@
 namespace muster::tree {
 
 inline constexpr std::size_t kPackSize = 16U << 20;    // a pack is ended when it is this large
+inline constexpr std::size_t kPackChunks = 32'768;     // or has this many: rows cost memory
 inline constexpr std::size_t kBlockSize = 512U << 10;  // small chunks are compressed together
 inline constexpr std::size_t kMostBlock = 16U << 20;   // and so the largest chunk there can be
 inline constexpr std::size_t kMostTables = 2 * kPackSize;
@@ -56,12 +57,16 @@ class PackWriter {
   /// What the pack would have at most if it ended now: what is not compressed yet is counted as it
   /// is, and the tables are counted too.
   std::size_t size() const;
+  /// It is time to end it.
+  bool is_full() const;
   struct Done {
     Hash name;
     std::string bytes;
   };
   /// Ends the pack; the writer is empty again.
   Done end();
+  /// The bytes of a pack that nobody needs any more: the next one is gathered in their memory.
+  void reuse(std::string bytes);
 
  private:
   struct State;

@@ -6,6 +6,7 @@
 
 #include "base/check.hpp"
 #include "base/hash.hpp"
+#include "core/tree/chunker.hpp"
 #include "core/tree/pack.hpp"
 
 namespace muster::tree {
@@ -48,7 +49,7 @@ struct PackWriter::State {
   void put_block(std::string_view bytes, std::vector<ChunkPlace>& chunks) {
     const auto stored = smaller_of(bytes);
     // At once: growing by doubling would hold the pack twice, and then half empty.
-    if (pack.empty()) pack.reserve(kPackSize + kBlockSize);
+    if (pack.empty()) pack.reserve(kPackSize + kMostChunk + kPackChunks * kMostChunkRow);
     for (auto& chunk : chunks) chunk.block = static_cast<std::uint32_t>(tables.blocks.size());
     tables.blocks.push_back({.offset = pack.size(),
                              .stored = static_cast<std::uint32_t>(stored.size()),
@@ -102,6 +103,16 @@ std::size_t PackWriter::size() const {
   const auto rows = state_->known.size() * kMostChunkRow +
                     (state_->tables.blocks.size() + 1) * kMostBlockRow + 2 * 5;
   return state_->pack.size() + state_->open.size() + rows + kTrailerSize;
+}
+
+bool PackWriter::is_full() const {
+  return size() >= kPackSize || state_->known.size() >= kPackChunks;
+}
+
+void PackWriter::reuse(std::string bytes) {
+  if (!state_->pack.empty()) return;
+  bytes.clear();
+  state_->pack = std::move(bytes);
 }
 
 PackWriter::Done PackWriter::end() {

@@ -70,9 +70,13 @@ std::optional<std::string_view> WalkOrder::take(const Entry& entry) {
       parent.empty() || (std::string_view(open_).starts_with(parent) &&
                          (open_.size() == parent.size() || open_[parent.size()] == '/'));
   if (!is_open) return "is not below a folder";
-  open_ = entry.kind == EntryKind::folder ? std::string_view(entry.path) : parent;
-  last_ = entry.path;
+  skip_to(entry);
   return std::nullopt;
+}
+
+void WalkOrder::skip_to(const Entry& entry) {
+  open_ = entry.kind == EntryKind::folder ? std::string_view(entry.path) : parent_of(entry.path);
+  last_ = entry.path;
 }
 
 }  // namespace muster::tree

@@ -33,6 +33,8 @@ class WalkOrder {
  public:
   /// What is wrong with the place of an entry; nothing when it may stand here, and then it does.
   std::optional<std::string_view> take(const Entry& entry);
+  /// Entries up to this one were checked before, and stand here.
+  void skip_to(const Entry& entry);
   const std::string& last() const { return last_; }
 
  private:

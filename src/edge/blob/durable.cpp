@@ -29,7 +29,7 @@ class Temporary {
     if (is_there_) ::unlink(path_.c_str());
   }
 
-  Result<> write(std::string_view bytes) {
+  Result<> write(std::string_view bytes, InMemory memory) {
     const UniqueFd fd(
         ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (!fd) return fail_on_disk(store_, fmt::format("cannot create {}", printable(path_)), errno);
@@ -41,8 +41,11 @@ class Temporary {
         return fail_on_disk(store_, fmt::format("cannot write {}", printable(path_)), errno);
       bytes.remove_prefix(static_cast<std::size_t>(n));
     }
-    if (::fsync(fd.get()) == 0) return {};
-    return fail_on_disk(store_, fmt::format("cannot sync {}", printable(path_)), errno);
+    if (::fsync(fd.get()) != 0)
+      return fail_on_disk(store_, fmt::format("cannot sync {}", printable(path_)), errno);
+    // Only advice: a file system that does not take it keeps what it likes.
+    if (memory == InMemory::goes) ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED);
+    return {};
   }
 
   /// Never over something that is there. Not every file system has the first way, or the second.
@@ -81,9 +84,9 @@ tl::unexpected<Error> fail_on_disk(const std::string& store, std::string what, i
 }
 
 Result<> place_new(const std::string& store, const std::string& temporaries,
-                   const std::string& path, std::string_view bytes) {
+                   const std::string& path, std::string_view bytes, InMemory memory) {
   Temporary file(store, temporaries);
-  TRY_VOID(file.write(bytes));
+  TRY_VOID(file.write(bytes, memory));
   return file.rename_to(path);
 }
 

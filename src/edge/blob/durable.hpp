@@ -11,10 +11,13 @@ namespace muster::blob {
 /// A failed system call on a store; a full disk is said in words.
 tl::unexpected<Error> fail_on_disk(const std::string& store, std::string what, int error_number);
 
+/// Whether the kernel goes on holding in memory what is on disk.
+enum class InMemory { stays, goes };
+
 /// Writes a file of its own in `temporaries`, syncs it, and gives it the name `path`, unless
 /// something has that name: then that stays. The folder of `path` is not synced yet.
 Result<> place_new(const std::string& store, const std::string& temporaries,
-                   const std::string& path, std::string_view bytes);
+                   const std::string& path, std::string_view bytes, InMemory memory);
 /// Makes the folder and those above it, for the owner only; no error if they are there.
 Result<> make_folders(const std::string& store, const std::string& path);
 Result<> sync_folder(const std::string& store, const std::string& path);

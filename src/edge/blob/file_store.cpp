@@ -17,6 +17,9 @@ namespace {
 
 constexpr std::string_view kTemporaries = "v1/tmp";
 constexpr std::string_view kLock = "lock";
+/// So much stays in memory: a job that starts at once finds its code there. More than that is data;
+/// it would push out what others have there, and memory for all of it costs more than the writing.
+constexpr std::uint64_t kStaysInMemory = 64U << 20;
 constexpr std::int64_t kDayUs = 24LL * 3600 * 1'000'000;
 
 /// Files that are the store's own and no objects.
@@ -91,7 +94,9 @@ Result<> FileStore::put(const std::string& name, std::string_view bytes) {
   if (!is_there) {
     const auto temporaries = fmt::format("{}/{}", folder_, kTemporaries);
     TRY_VOID(blob::make_folders(folder_, temporaries));
-    TRY_VOID(blob::place_new(folder_, temporaries, path, bytes));
+    const auto memory = written_.fetch_add(bytes.size()) < kStaysInMemory ? blob::InMemory::stays
+                                                                          : blob::InMemory::goes;
+    TRY_VOID(blob::place_new(folder_, temporaries, path, bytes, memory));
   }
   // Also when it was there: who put it may not have come so far yet.
   return blob::sync_folder(folder_, folder);

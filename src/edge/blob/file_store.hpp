@@ -1,6 +1,7 @@
 /// A blob store in a folder: an object is a file. `file:///path`. Any thread, any process of any
 /// machine that sees the folder.
 #pragma once
+#include <atomic>
 #include <mutex>
 #include <set>
 #include <string>
@@ -34,6 +35,7 @@ class FileStore final : public BlobStore {
   Result<> make_durable_folder(const std::string& path);
 
   std::string folder_;
+  std::atomic<std::uint64_t> written_ = 0;  // bytes of objects, since it was opened
   std::mutex mutex_;
   std::set<std::string> durable_;  // folders known to survive power loss
 };

@@ -11,15 +11,10 @@
 #include <memory>
 
 #include "base/text.hpp"
+#include "edge/fs/parent.hpp"
 
 namespace muster::fs {
 namespace {
-
-std::string parent_of(const std::string& path) {
-  const auto slash = path.find_last_of('/');
-  if (slash == std::string::npos) return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
 
 Result<> write_all(int fd, std::string_view bytes, const std::string& path) {
   while (!bytes.empty()) {

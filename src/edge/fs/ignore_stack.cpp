@@ -46,8 +46,8 @@ Result<std::optional<std::string>> read_plain(int folder, const std::string& pat
   return std::optional(std::move(bytes));
 }
 
-/// Where a repository keeps what its worktrees share: .git, or where a .git file points, or where
-/// the "commondir" there does. Relative to the top or absolute; nothing: no repository.
+/// Where git keeps what is of this worktree alone: .git, or where a .git file points. Relative to
+/// the top or absolute; nothing: no repository.
 Result<std::optional<std::string>> git_folder(int top) {
   constexpr std::string_view kPointer = "gitdir: ";
   struct stat about{};
@@ -58,14 +58,30 @@ Result<std::optional<std::string>> git_folder(int top) {
     if (!pointer || !pointer->starts_with(kPointer)) return std::nullopt;
     folder = trimmed(std::string_view(*pointer).substr(kPointer.size()));
   }
+  return std::optional(folder);
+}
+
+/// Where it keeps what all worktrees share: there, or where the "commondir" there points.
+Result<std::string> common_folder(int top, const std::string& folder) {
   const auto common_file = folder + "/commondir";
   TRY(const auto common, read_plain(top, common_file, Links::followed, common_file));
-  if (!common) return std::optional(folder);
+  if (!common) return folder;
   const std::string shared(trimmed(*common));
-  return std::optional(shared.starts_with('/') ? shared : folder + "/" + shared);
+  return shared.starts_with('/') ? shared : folder + "/" + shared;
 }
 
 }  // namespace
+
+Fate IgnoreStack::fate(std::string_view path, bool is_folder) const {
+  if (!leaves_out_all_ && !is_ignored(path, is_folder)) return Fate::taken;
+  if (!tracked_) return Fate::left_out;
+  switch (tracked_->holds(path)) {
+    case tree::GitIndex::Holds::nothing: return Fate::left_out;
+    case tree::GitIndex::Holds::itself: return Fate::taken;
+    case tree::GitIndex::Holds::below: return is_folder ? Fate::partly : Fate::left_out;
+  }
+  return Fate::left_out;
+}
 
 bool IgnoreStack::is_ignored(std::string_view path, bool is_folder) const {
   for (auto file = files_.rbegin(); file != files_.rend(); ++file)
@@ -81,6 +97,18 @@ IgnoreStack IgnoreStack::with(tree::IgnoreList list, std::string_view folder) co
   return more;
 }
 
+IgnoreStack IgnoreStack::with(std::shared_ptr<const Tracked> tracked) const {
+  auto more = *this;
+  more.tracked_ = std::move(tracked);
+  return more;
+}
+
+IgnoreStack IgnoreStack::leaving_out_all() const {
+  auto all = *this;
+  all.leaves_out_all_ = true;
+  return all;
+}
+
 std::string ignore_file_name(int top) {
   for (const char* name : {".musterignore", ".amlignore"}) {
     struct stat about{};
@@ -94,11 +122,13 @@ Result<IgnoreStack> first_rules(int top, const std::string& file_name) {
   if (file_name != kGit) return IgnoreStack();
   TRY(const auto folder, git_folder(top));
   if (!folder) return IgnoreStack();
-  const auto path = *folder + "/info/exclude";
+  const auto rules = IgnoreStack().with(std::make_shared<const Tracked>(top, *folder + "/index"));
+  TRY(const auto common, common_folder(top, *folder));
+  const auto path = common + "/info/exclude";
   TRY(const auto text, read_plain(top, path, Links::followed, path));
-  if (!text) return IgnoreStack();
+  if (!text) return rules;
   auto list = tree::IgnoreList::parse(*text);
-  return list.is_empty() ? IgnoreStack() : IgnoreStack().with(std::move(list), "");
+  return list.is_empty() ? rules : rules.with(std::move(list), "");
 }
 
 Result<tree::IgnoreList> read_ignore_file(int folder, const std::string& name,

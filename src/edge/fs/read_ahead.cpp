@@ -89,7 +89,9 @@ ReadAhead::Folders ReadAhead::inside(const Result<Scanned>& scanned) {
     if (found.kind != tree::EntryKind::folder) continue;
     auto& folder = folders.emplace_back();
     folder.path = path_in(scanned->path, scanned->name(found));
-    folder.rules = scanned->rules;
+    folder.rules = found.is_partly
+                       ? std::make_shared<const IgnoreStack>(scanned->rules->leaving_out_all())
+                       : scanned->rules;
     folder.place = std::prev(folders.end());
   }
   return folders;

@@ -12,6 +12,7 @@
 
 #include "base/text.hpp"
 #include "edge/fs/below.hpp"
+#include "edge/fs/times.hpp"
 
 namespace muster::fs {
 namespace {
@@ -48,10 +49,6 @@ tl::unexpected<Error> cannot_read(std::string_view what, const std::string& path
   return failed;
 }
 
-std::int64_t ns_of(const timespec& at) {
-  return std::int64_t{at.tv_sec} * 1'000'000'000 + at.tv_nsec;
-}
-
 std::optional<tree::EntryKind> kind_of(mode_t mode) {
   if (S_ISREG(mode)) return tree::EntryKind::file;
   if (S_ISDIR(mode)) return tree::EntryKind::folder;
@@ -65,6 +62,7 @@ Found found_of(const struct stat& about, tree::EntryKind kind) {
   return {.name_at = 0,
           .name_size = 0,
           .kind = kind,
+          .is_partly = false,
           .mode = static_cast<std::uint16_t>(is_link ? 0777 : about.st_mode & 0777),
           .size = is_folder ? 0 : static_cast<std::uint64_t>(about.st_size),
           .mtime_ns = ns_of(about.st_mtim),
@@ -155,14 +153,16 @@ Result<> Scanner::look_at_all(int folder, Scanned& into) {
 
 Result<> Scanner::look_at(int folder, const Name& name, Scanned& into) {
   const bool is_known = name.type != DT_UNKNOWN;
-  if (is_known && is_ignored(name, name.type == DT_DIR, into)) return {};
+  auto fate = is_known ? fate_of(name, name.type == DT_DIR, into) : Fate::taken;
+  if (fate == Fate::left_out) return {};
   const char* text = into.names.data() + name.at;
   struct stat about{};
   if (::fstatat(folder, text, &about, AT_SYMLINK_NOFOLLOW) != 0) {
     if (is_gone(errno)) return {};
     return cannot_read("look at", path_in(into.path, text), ignore_file_, errno);
   }
-  if (!is_known && is_ignored(name, S_ISDIR(about.st_mode), into)) return {};
+  if (!is_known) fate = fate_of(name, S_ISDIR(about.st_mode), into);
+  if (fate == Fate::left_out) return {};
   const auto kind = kind_of(about.st_mode);
   if (!kind) {
     into.specials.push_back(path_in(into.path, text));
@@ -171,18 +171,19 @@ Result<> Scanner::look_at(int folder, const Name& name, Scanned& into) {
   auto& found = into.found.emplace_back(found_of(about, *kind));
   found.name_at = name.at;
   found.name_size = name.size;
+  found.is_partly = fate == Fate::partly;
   return {};
 }
 
-bool Scanner::is_ignored(const Name& name, bool is_folder, Scanned& into) {
-  if (into.rules->is_empty()) return false;
+Fate Scanner::fate_of(const Name& name, bool is_folder, Scanned& into) {
+  if (into.rules->is_empty()) return Fate::taken;
   const std::string_view text(into.names.data() + name.at, name.size);
   const auto size = path_.size();
   path_ += text;
-  const bool is = into.rules->is_ignored(path_, is_folder);
+  const auto fate = into.rules->fate(path_, is_folder);
   path_.resize(size);
-  if (is && into.path.empty()) into.ignored.emplace_back(text);
-  return is;
+  if (fate == Fate::left_out && into.path.empty()) into.ignored.emplace_back(text);
+  return fate;
 }
 
 }  // namespace muster::fs

@@ -16,6 +16,7 @@ struct Found {
   std::uint32_t name_at = 0;  // in Scanned::names
   std::uint16_t name_size = 0;
   tree::EntryKind kind = tree::EntryKind::file;
+  bool is_partly = false;  // a folder of which only what git tracks is taken
   std::uint16_t mode = 0;
   std::uint64_t size = 0;
   std::int64_t mtime_ns = 0, ctime_ns = 0;
@@ -57,7 +58,7 @@ class Scanner {
   Result<> read_rules(int folder, Scanned& into);
   Result<> look_at_all(int folder, Scanned& into);
   Result<> look_at(int folder, const Name& name, Scanned& into);
-  bool is_ignored(const Name& name, bool is_folder, Scanned& into);
+  Fate fate_of(const Name& name, bool is_folder, Scanned& into);
 
   int top_;
   std::string ignore_file_;

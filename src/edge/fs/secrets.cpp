@@ -1,17 +1,22 @@
 #include "edge/fs/secrets.hpp"
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 
 #include "base/text.hpp"
+#include "base/unique_fd.hpp"
 #include "edge/fs/files.hpp"
 
 namespace muster::fs {
 namespace {
 
 constexpr std::string_view kScheme = "secret://";
+constexpr std::string_view kFile = "file:", kEnv = "env:";
 constexpr std::size_t kLongestName = 128;
+constexpr std::size_t kLargest = 1U << 20;
 
 bool is_name(std::string_view name) {
   constexpr std::string_view kPlain =
@@ -26,6 +31,31 @@ Result<> check_name(const std::string& name) {
               "use up to 128 letters, digits, - _ .");
 }
 
+/// A file of the person's own. Looked at through the open file: nobody can exchange it in between.
+Result<std::string> read_own(const std::string& path) {
+  if (!path.starts_with('/'))
+    return fail(Kind::usage, fmt::format("secret://file:{} is no absolute path", printable(path)),
+                "write secret://file:/path/to/it");
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!fd) return fail_errno(fmt::format("cannot open the secret {}", printable(path)), errno);
+  struct stat about{};
+  if (::fstat(fd.get(), &about) != 0 || !S_ISREG(about.st_mode))
+    return fail(Kind::usage, fmt::format("the secret {} is no file", printable(path)));
+  if (about.st_uid != ::geteuid())
+    return fail(Kind::denied, fmt::format("the secret {} belongs to another user", printable(path)),
+                "use a copy of your own that nobody else can read");
+  if ((about.st_mode & 077) != 0)
+    return fail(Kind::denied, fmt::format("others may read the secret {}", printable(path)),
+                fmt::format("chmod 600 {}", printable(path)));
+  TRY(auto bytes, read_file(fmt::format("/proc/self/fd/{}", fd.get()), kLargest));
+  if (bytes.ends_with('\n')) bytes.pop_back();
+  if (bytes.empty() || bytes.find('\0') != bytes.npos)
+    return fail(Kind::usage, fmt::format("the secret {} is empty or holds a NUL byte, which no "
+                                         "variable can carry",
+                                         printable(path)));
+  return bytes;
+}
+
 tl::unexpected<Error> no_secret(const std::string& name) {
   return fail(Kind::not_found, fmt::format("there is no secret \"{}\"", printable(name)),
               fmt::format("set it: muster secret set {}", printable(name)));
@@ -33,9 +63,13 @@ tl::unexpected<Error> no_secret(const std::string& name) {
 
 }  // namespace
 
-std::optional<std::string> secret_name(std::string_view value) {
+std::optional<SecretRef> secret_ref(std::string_view value) {
+  using From = SecretRef::From;
   if (!value.starts_with(kScheme)) return std::nullopt;
-  return std::string(value.substr(kScheme.size()));
+  value.remove_prefix(kScheme.size());
+  for (const auto& [prefix, from] : {std::pair(kFile, From::file), std::pair(kEnv, From::env)})
+    if (value.starts_with(prefix)) return SecretRef{from, std::string(value.substr(prefix.size()))};
+  return SecretRef{From::home, std::string(value)};
 }
 
 Result<> Secrets::set(const std::string& name, std::string_view bytes) const {
@@ -54,7 +88,18 @@ Result<std::string> Secrets::get(const std::string& name) const {
   if ((status.st_mode & 077) != 0)
     return fail(Kind::denied, fmt::format("others may read the secret \"{}\"", name),
                 fmt::format("chmod 600 {}", path));
-  return read_file(path, 1U << 20);
+  return read_file(path, kLargest);
+}
+
+Result<std::string> Secrets::get(const SecretRef& ref) const {
+  switch (ref.from) {
+    case SecretRef::From::home: return get(ref.name);
+    case SecretRef::From::file: return read_own(ref.name);
+    case SecretRef::From::env: break;
+  }
+  return fail(Kind::usage,
+              fmt::format("secret://env:{} can be taken only by who submits", printable(ref.name)),
+              "submit with muster where it is set, or use secret://NAME or secret://file:/path");
 }
 
 std::vector<std::string> Secrets::names() const {

@@ -1,5 +1,6 @@
-/// Secrets of this home: one file each (0600), named by people, never printed. A value that is
-/// "secret://NAME" stands for one, in specs and files; only the job itself gets the bytes.
+/// Values by reference, which only the job itself gets: "secret://NAME" is a secret of this home (a
+/// file each, 0600, named by people, never printed), "secret://file:/path" a file of the person's
+/// own, "secret://env:NAME" a variable of the shell that submits.
 #pragma once
 #include <optional>
 #include <string>
@@ -10,8 +11,13 @@
 
 namespace muster::fs {
 
-/// The name in "secret://NAME"; nothing when the value is no reference.
-std::optional<std::string> secret_name(std::string_view value);
+struct SecretRef {
+  enum class From { home, file, env };
+  From from = From::home;
+  std::string name;  // or the path
+};
+/// Nothing when the value is no reference.
+std::optional<SecretRef> secret_ref(std::string_view value);
 
 class Secrets {
  public:
@@ -20,6 +26,9 @@ class Secrets {
   Result<> set(const std::string& name, std::string_view bytes) const;
   /// `not_found` with what to do; `denied` when others may read the file.
   Result<std::string> get(const std::string& name) const;
+  /// What a reference stands for. Files must be the user's own and closed to others. A variable
+  /// cannot be known here: who submits has put its value in place of the reference.
+  Result<std::string> get(const SecretRef& ref) const;
   std::vector<std::string> names() const;
   Result<> remove(const std::string& name) const;
 

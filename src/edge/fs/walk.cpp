@@ -56,6 +56,8 @@ Result<WalkReport> go_through(ReadAhead& ahead, const std::vector<std::string>& 
   TRY(auto top, ahead.next());
   if (top.is_gone) return fail(Kind::not_found, "the folder vanished while it was read");
   report.ignored_at_top = std::move(top.ignored);
+  for (const auto& found : top.found)
+    if (found.is_partly) report.partly_at_top.emplace_back(top.name(found));
   move_to(report.specials, top.specials);
   levels.push_back({.folder = std::move(top)});
   while (!levels.empty()) {
@@ -86,8 +88,11 @@ Result<WalkReport> walk(const std::string& top, const WalkOptions& options,
   const UniqueFd fd(::open(top.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd) return fail_errno(fmt::format("cannot read the folder {}", printable(top)), errno);
   TRY(auto setup, within(setup_of(fd.get(), options), printable(top)));
+  const auto rules = setup.rules;
   ReadAhead ahead(std::move(setup));
-  return go_through(ahead, options.leave_out, each);
+  TRY(auto report, go_through(ahead, options.leave_out, each));
+  if (const auto* tracked = rules->tracked()) report.index_fault = tracked->fault();
+  return report;
 }
 
 }  // namespace muster::fs

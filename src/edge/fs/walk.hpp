@@ -31,6 +31,8 @@ struct Seen {
 struct WalkReport {
   std::vector<std::string> ignored_at_top;  // by ignore rules: names, in order
   std::vector<std::string> specials;        // fifos, sockets, devices: left out; paths, in order
+  std::vector<std::string> partly_at_top;   // folders of which only what git tracks is taken
+  std::string index_fault;                  // why nothing is taken because git tracks it
 };
 
 /// Calls `each` on the caller's thread; its error ends the walk and is returned. A folder that

@@ -42,10 +42,87 @@ Result<bool> has_piece(int fd, const tree::Piece& piece, std::uint64_t at,
   return true;
 }
 
-/// Two streams side by side: the snapshot, and what lies in the folder.
+/// True when two open files have the same bytes up to `size`.
+Result<bool> has_same_bytes(int was, int is, std::uint64_t size, const std::string& path) {
+  constexpr std::uint64_t kStep = 1U << 20;
+  std::string before, after;
+  for (std::uint64_t at = 0; at < size; at += kStep) {
+    const auto step = std::min(kStep, size - at);
+    for (auto [fd, bytes] : {std::pair(was, &before), std::pair(is, &after)}) {
+      bytes->resize(step);
+      const auto n = ::pread(fd, bytes->data(), step, static_cast<off_t>(at));
+      if (n < 0) return fail_errno(fmt::format("cannot read {}", printable(path)), errno);
+      bytes->resize(static_cast<std::size_t>(n));
+    }
+    if (before != after) return false;
+  }
+  return true;
+}
+
+/// A file, folder or link of a prepared tree as an entry; nothing for others, which nobody
+/// compares.
+std::optional<tree::Entry> entry_of(const FolderEntry& found) {
+  tree::Entry entry{.path = found.path, .mode = found.mode, .target = found.target};
+  switch (found.kind) {
+    case Kind::file: entry.kind = tree::EntryKind::file; break;
+    case Kind::folder: entry.kind = tree::EntryKind::folder; break;
+    case Kind::link: entry.kind = tree::EntryKind::link; break;
+    case Kind::special:
+    case Kind::whiteout: return std::nullopt;
+  }
+  if (found.size > 0) entry.pieces.push_back({.is_hole = false, .size = found.size, .hash = {}});
+  return entry;
+}
+
+/// What the job began with.
+class Beginning {
+ public:
+  static Result<Beginning> open(Chunks& chunks, const tree::Hash& id, const std::string& prepared) {
+    Beginning begin;
+    if (prepared.empty()) {
+      TRY(auto stream, EntryStream::open(chunks, id));
+      begin.snapshot_.emplace(std::move(stream));
+    } else {
+      TRY(auto stream, FolderStream::open(prepared));
+      begin.folder_.emplace(std::move(stream));
+    }
+    return begin;
+  }
+
+  Result<std::optional<tree::Entry>> next() {
+    if (snapshot_) return snapshot_->next();
+    for (;;) {
+      TRY(const auto found, folder_->next());
+      if (!found) return std::optional<tree::Entry>();
+      if (auto entry = entry_of(*found)) return entry;
+    }
+  }
+
+  /// Its file of this path is what lies behind `fd`.
+  Result<bool> has_bytes_of(const tree::Entry& entry, int fd) const {
+    if (folder_) {
+      const auto was = fs::open_below(folder_->top(), entry.path, O_RDONLY | O_NONBLOCK);
+      if (!was) return fail_errno(fmt::format("cannot open {}", printable(entry.path)), errno);
+      return has_same_bytes(was.get(), fd, entry.size(), entry.path);
+    }
+    std::uint64_t at = 0;
+    for (const auto& piece : entry.pieces) {
+      TRY(const bool is_there, has_piece(fd, piece, at, entry.path));
+      if (!is_there) return false;
+      at += piece.size;
+    }
+    return true;
+  }
+
+ private:
+  std::optional<EntryStream> snapshot_;
+  std::optional<FolderStream> folder_;
+};
+
+/// Two streams side by side: what there was, and what lies in the folder.
 class Comparison {
  public:
-  Comparison(EntryStream old, FolderStream now, const JobTree& job,
+  Comparison(Beginning old, FolderStream now, const JobTree& job,
              const std::function<Result<>(const FolderChange&)>& each)
       : old_(std::move(old)), now_(std::move(now)), job_(job), each_(each) {}
 
@@ -112,16 +189,10 @@ class Comparison {
     const auto fd = fs::open_below(now_.top(), after.path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
     if (!fd && errno == ENOENT) return false;  // the job goes on meanwhile
     if (!fd) return fail_errno(fmt::format("cannot open {}", printable(after.path)), errno);
-    std::uint64_t at = 0;
-    for (const auto& piece : before.pieces) {
-      TRY(const bool is_there, has_piece(fd.get(), piece, at, after.path));
-      if (!is_there) return false;
-      at += piece.size;
-    }
-    return true;
+    return old_.has_bytes_of(before, fd.get());
   }
 
-  EntryStream old_;
+  Beginning old_;
   FolderStream now_;
   const JobTree& job_;
   const std::function<Result<>(const FolderChange&)>& each_;
@@ -133,15 +204,15 @@ class Comparison {
 std::optional<JobTree> find_job_tree(const std::string& attempt_dir, const std::string& name) {
   // While an overlay is mounted both are there; what was written is in `up`.
   if (const auto up = attempt_dir + "/up"; fs::exists(up))
-    return JobTree{.folder = up, .is_overlay = true, .links = {}};
+    return JobTree{.folder = up, .is_overlay = true, .links = {}, .prepared = {}};
   if (const auto copy = attempt_dir + "/dir/" + name; fs::exists(copy))
-    return JobTree{.folder = copy, .is_overlay = false, .links = {}};
+    return JobTree{.folder = copy, .is_overlay = false, .links = {}, .prepared = {}};
   return std::nullopt;
 }
 
 Result<> job_changes(Chunks& chunks, const tree::Hash& id, const JobTree& job,
                      const std::function<Result<>(const FolderChange&)>& each) {
-  TRY(auto before, EntryStream::open(chunks, id));
+  TRY(auto before, Beginning::open(chunks, id, job.prepared));
   TRY(auto now, FolderStream::open(job.folder));
   return Comparison(std::move(before), std::move(now), job, each).run();
 }

@@ -37,8 +37,8 @@ Result<Pack> read_pack(BlobStore& blobs, const tree::Hash& name, std::uint64_t s
 }
 
 Chunks::Chunks(BlobStore& blobs, std::vector<Pack> packs)
-    : blobs_(blobs), packs_(std::move(packs)) {
-  sort_keys();
+    : blobs_(blobs), is_loaded_(true), packs_(std::move(packs)) {
+  for (const auto& pack : packs_) chunks_ += pack.tables.chunks.size();
 }
 
 Result<> Chunks::load() {
@@ -50,33 +50,51 @@ Result<> Chunks::load() {
   }));
   for (const auto& [name, size] : found) {
     TRY(auto pack, read_pack(blobs_, name, size));
+    chunks_ += pack.tables.chunks.size();
     packs_.push_back(std::move(pack));
   }
-  sort_keys();
+  is_loaded_ = true;
   return {};
 }
 
 void Chunks::sort_keys() {
-  std::size_t count = 0;
-  for (const auto& pack : packs_) count += pack.tables.chunks.size();
-  keys_.reserve(count);
+  keys_.reserve(chunks_);
   for (std::uint32_t p = 0; p < packs_.size(); ++p)
     for (std::uint32_t c = 0; c < packs_[p].tables.chunks.size(); ++c)
       keys_.push_back({head_of(packs_[p].tables.chunks[c].hash), p, c});
   std::sort(keys_.begin(), keys_.end());
-  is_loaded_ = true;
 }
 
-const Chunks::Key* Chunks::find(const tree::Hash& hash) const {
+std::optional<Chunks::Key> Chunks::find_in_packs(const tree::Hash& hash) const {
+  for (std::uint32_t p = 0; p < packs_.size(); ++p) {
+    const auto& chunks = packs_[p].tables.chunks;
+    const auto at = std::lower_bound(chunks.begin(), chunks.end(), hash,
+                                     [](const tree::ChunkPlace& place, const tree::Hash& wanted) {
+                                       return place.hash < wanted;
+                                     });
+    if (at == chunks.end() || at->hash != hash) continue;
+    return Key{head_of(hash), p, static_cast<std::uint32_t>(at - chunks.begin())};
+  }
+  return std::nullopt;
+}
+
+/// One edit asks for two chunks. Sorting all of them pays when looking into every pack has cost as
+/// much.
+std::optional<Chunks::Key> Chunks::find(const tree::Hash& hash) {
+  if (keys_.empty()) {
+    searched_ += packs_.size();
+    if (searched_ < chunks_) return find_in_packs(hash);
+    sort_keys();
+  }
   auto at = std::lower_bound(keys_.begin(), keys_.end(), Key{head_of(hash), 0, 0});
   for (; at != keys_.end() && at->head == head_of(hash); ++at)
-    if (packs_[at->pack].tables.chunks[at->chunk].hash == hash) return &*at;
-  return nullptr;
+    if (packs_[at->pack].tables.chunks[at->chunk].hash == hash) return *at;
+  return std::nullopt;
 }
 
 Result<bool> Chunks::has(const tree::Hash& hash) {
   TRY_VOID(load());
-  return find(hash) != nullptr;
+  return find(hash).has_value();
 }
 
 Result<std::string_view> Chunks::block(std::uint32_t pack, std::uint32_t block) {
@@ -98,9 +116,8 @@ Result<std::string_view> Chunks::block(std::uint32_t pack, std::uint32_t block) 
 
 Result<std::string_view> Chunks::get(const tree::Hash& hash) {
   TRY_VOID(load());
-  const auto* key = find(hash);
-  if (key == nullptr)
-    return damaged(tree::to_hex(hash), "a chunk that a snapshot needs is in no pack");
+  const auto key = find(hash);
+  if (!key) return damaged(tree::to_hex(hash), "a chunk that a snapshot needs is in no pack");
   const auto& place = packs_[key->pack].tables.chunks[key->chunk];
   TRY(const auto bytes, block(key->pack, place.block));
   const auto chunk = bytes.substr(place.offset, place.size);

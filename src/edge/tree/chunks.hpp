@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,13 +49,16 @@ class Chunks {
     std::string bytes;
   };
   void sort_keys();
-  const Key* find(const tree::Hash& hash) const;
+  std::optional<Key> find(const tree::Hash& hash);
+  std::optional<Key> find_in_packs(const tree::Hash& hash) const;
   Result<std::string_view> block(std::uint32_t pack, std::uint32_t block);
 
   BlobStore& blobs_;
   bool is_loaded_ = false;
   std::vector<Pack> packs_;
-  std::vector<Key> keys_;      // ascending
+  std::size_t chunks_ = 0;     // of all packs
+  std::size_t searched_ = 0;   // packs, while there are no keys
+  std::vector<Key> keys_;      // ascending; none until enough was asked for
   std::list<OpenBlock> open_;  // the last used first
 };
 

@@ -5,30 +5,26 @@
 #include "edge/tree/hash_set.hpp"
 #include "edge/tree/manifest_read.hpp"
 #include "edge/tree/names.hpp"
+#include "edge/tree/stored_order.hpp"
 
 namespace muster::snapshot {
 namespace {
 
 constexpr std::int64_t kPinLife = 24LL * 3600 * 1'000'000;
-constexpr std::uint64_t kSmallPack = tree::kPackSize / 4;
 
-/// Neighbours stay neighbours: a restore reads block by block.
-std::vector<const tree::ChunkPlace*> in_stored_order(const Pack& pack) {
-  std::vector<const tree::ChunkPlace*> places;
-  for (const auto& place : pack.tables.chunks) places.push_back(&place);
-  std::sort(places.begin(), places.end(), [](const auto* a, const auto* b) {
-    return std::pair(a->block, a->offset) < std::pair(b->block, b->offset);
-  });
-  return places;
+/// Far from what ends a pack. A pack of tiny chunks has few bytes and is none the less full.
+bool is_small(const Pack& pack) {
+  return pack.size < tree::kPackSize / 4 && pack.tables.chunks.size() < tree::kPackChunks / 4;
 }
 
 class Collector {
  public:
-  Collector(BlobStore& blobs, const std::function<bool(const tree::Hash&)>& is_wanted)
-      : blobs_(blobs), is_wanted_(is_wanted), chunks_(blobs) {}
+  Collector(BlobStore& blobs, const std::function<bool(const tree::Hash&)>& is_wanted, Removing how)
+      : blobs_(blobs), is_wanted_(is_wanted), removes_(how == Removing::really), chunks_(blobs) {}
 
   Result<Collected> run() {
-    TRY(const auto lock, blobs_.lock(BlobStore::LockKind::exclusive));
+    TRY(const auto lock,
+        blobs_.lock(removes_ ? BlobStore::LockKind::exclusive : BlobStore::LockKind::shared));
     TRY_VOID(read_pins());
     TRY_VOID(look_at_trees());
     TRY_VOID(look_at_packs());
@@ -44,7 +40,7 @@ class Collector {
     }));
     for (const auto& pin : pins) {
       if (pin.age_us > kPinLife) {
-        TRY_VOID(blobs_.remove(pin.name));
+        if (removes_) TRY_VOID(blobs_.remove(pin.name));
         continue;
       }
       TRY(const auto text, blobs_.get(pin.name, 0, 64));
@@ -66,7 +62,7 @@ class Collector {
         TRY_VOID(mark(*id));
         continue;
       }
-      TRY_VOID(blobs_.remove(info.name));
+      if (removes_) TRY_VOID(blobs_.remove(info.name));
       ++out_.trees;
       out_.bytes += info.size;
     }
@@ -99,7 +95,9 @@ class Collector {
       }
       if (live == 0)
         TRY_VOID(remove(pack));
-      else if (live * 2 < total || size < kSmallPack)
+      else if (!removes_)
+        out_.bytes += size - size * live / total;  // what writing it anew would free
+      else if (live * 2 < total || is_small(pack))
         poor.push_back(std::move(pack));
       else
         for (const auto& place : pack.tables.chunks) kept_.insert(place.hash);
@@ -121,16 +119,18 @@ class Collector {
     std::set<tree::Hash> made;
     const auto flush = [&]() -> Result<> {
       if (writer.is_empty()) return {};
-      const auto done = writer.end();
+      auto done = writer.end();
       made.insert(done.name);
-      return blobs_.put(pack_name(done.name), done.bytes);
+      TRY_VOID(blobs_.put(pack_name(done.name), done.bytes));
+      writer.reuse(std::move(done.bytes));
+      return {};
     };
     for (const auto& pack : poor) {
       for (const auto* place : in_stored_order(pack)) {
         if (!live_.has(place->hash) || !kept_.insert(place->hash)) continue;
         TRY(const auto bytes, chunks_.get(place->hash));
         writer.add(place->hash, bytes);
-        if (writer.size() >= tree::kPackSize) TRY_VOID(flush());
+        if (writer.is_full()) TRY_VOID(flush());
       }
     }
     TRY_VOID(flush());
@@ -140,7 +140,7 @@ class Collector {
   }
 
   Result<> remove(const Pack& pack) {
-    TRY_VOID(blobs_.remove(pack_name(pack.name)));
+    if (removes_) TRY_VOID(blobs_.remove(pack_name(pack.name)));
     ++out_.packs;
     out_.bytes += pack.size;
     return {};
@@ -148,6 +148,7 @@ class Collector {
 
   BlobStore& blobs_;
   const std::function<bool(const tree::Hash&)>& is_wanted_;
+  bool removes_;
   Chunks chunks_;
   std::set<tree::Hash> pinned_;
   HashSet live_;
@@ -157,9 +158,9 @@ class Collector {
 
 }  // namespace
 
-Result<Collected> collect(BlobStore& blobs,
-                          const std::function<bool(const tree::Hash&)>& is_wanted) {
-  return Collector(blobs, is_wanted).run();
+Result<Collected> collect(BlobStore& blobs, const std::function<bool(const tree::Hash&)>& is_wanted,
+                          Removing how) {
+  return Collector(blobs, is_wanted, how).run();
 }
 
 }  // namespace muster::snapshot

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "core/tree/entry.hpp"
+#include "edge/tree/idle_trees.hpp"
 #include "port/blob.hpp"
 
 namespace muster::snapshot {
@@ -16,8 +17,9 @@ struct Collected {
 };
 
 /// `is_wanted` tells which snapshots must stay; those that a young pin names stay as well.
-/// `unavailable` while somebody sends.
-Result<Collected> collect(BlobStore& blobs,
-                          const std::function<bool(const tree::Hash&)>& is_wanted);
+/// `unavailable` while somebody sends. Only told: nothing is changed, `bytes` is an estimate, and
+/// others may send meanwhile.
+Result<Collected> collect(BlobStore& blobs, const std::function<bool(const tree::Hash&)>& is_wanted,
+                          Removing how = Removing::really);
 
 }  // namespace muster::snapshot

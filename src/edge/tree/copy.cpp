@@ -8,9 +8,11 @@
 
 #include <cerrno>
 #include <memory>
+#include <vector>
 
 #include "base/text.hpp"
 #include "base/unique_fd.hpp"
+#include "edge/fs/below.hpp"
 
 namespace muster::snapshot {
 namespace {
@@ -19,32 +21,102 @@ tl::unexpected<Error> cannot(std::string_view what, std::string_view name, int e
   return fail_errno(fmt::format("cannot {} {}", what, printable(name)), error);
 }
 
+constexpr std::size_t kOpenFolders = 16;
+constexpr int kFolder = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+
+Result<std::vector<std::string>> names_in(int folder) {
+  struct Close {
+    void operator()(DIR* dir) const { ::closedir(dir); }
+  };
+  const int again = ::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const std::unique_ptr<DIR, Close> listing(again < 0 ? nullptr : ::fdopendir(again));
+  if (!listing) return cannot("list", "a folder of the snapshot", errno);
+  std::vector<std::string> names;
+  while (const auto* entry = ::readdir(listing.get())) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") names.emplace_back(name);
+  }
+  return names;
+}
+
+/// Goes through the folders with a stack of its own; only the innermost are kept open, since a tree
+/// may be deeper than a process may have descriptors. A folder gets its mode when it is left: it
+/// may forbid writing.
 class Copier {
  public:
-  Result<> folder(int from, int to) {
-    struct Close {
-      void operator()(DIR* dir) const { ::closedir(dir); }
-    };
-    const int again = ::openat(from, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    const std::unique_ptr<DIR, Close> listing(again < 0 ? nullptr : ::fdopendir(again));
-    if (!listing) return cannot("list", "a folder of the snapshot", errno);
-    while (const auto* entry = ::readdir(listing.get())) {
-      const std::string name = entry->d_name;
-      if (name == "." || name == "..") continue;
-      TRY_VOID(within(one(from, to, name), printable(name)));
+  Copier(UniqueFd from, UniqueFd to) : from_(std::move(from)), to_(std::move(to)) {}
+
+  Result<> run() {
+    TRY(auto names, names_in(from_.get()));
+    levels_.push_back({.path = {}, .mode = 0, .names = std::move(names), .in = {}, .out = {}});
+    while (!levels_.empty()) {
+      auto& level = levels_.back();
+      if (level.next == level.names.size()) {
+        TRY_VOID(leave());
+        continue;
+      }
+      const auto name = level.names[level.next++];
+      const auto path = level.path.empty() ? name : level.path + "/" + name;
+      TRY_VOID(within(one(name, path), printable(path)));
     }
     return {};
   }
   CopyKind kind() const { return is_reflinked_ ? CopyKind::reflink : CopyKind::bytes; }
 
  private:
-  Result<> one(int from, int to, const std::string& name) {
+  struct Level {
+    std::string path;
+    mode_t mode = 0;
+    std::vector<std::string> names;
+    std::size_t next = 0;
+    UniqueFd in, out;  // of the top: those of the whole copy
+  };
+
+  Result<> one(const std::string& name, const std::string& path) {
+    TRY_VOID(open_again());
+    const auto& level = levels_.back();
+    const int from = level.path.empty() ? from_.get() : level.in.get();
+    const int to = level.path.empty() ? to_.get() : level.out.get();
     struct stat info{};
     if (::fstatat(from, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0)
       return cannot("look at", name, errno);
     if (S_ISLNK(info.st_mode)) return link(from, to, name);
-    if (S_ISDIR(info.st_mode)) return subfolder(from, to, name, info.st_mode & 0777);
-    return file(from, to, name, info);
+    if (S_ISDIR(info.st_mode)) return enter(from, to, name, path, info.st_mode & 0777);
+    // A set-up may have left a pipe or a socket: nobody is at its other end any more.
+    return S_ISREG(info.st_mode) ? file(from, to, name, info) : Result<>();
+  }
+
+  Result<> enter(int from, int to, const std::string& name, const std::string& path, mode_t mode) {
+    if (::mkdirat(to, name.c_str(), 0700) != 0) return cannot("make", name, errno);
+    Level level{.path = path, .mode = mode, .names = {}, .in = {}, .out = {}};
+    level.in.reset(::openat(from, name.c_str(), kFolder));
+    level.out.reset(::openat(to, name.c_str(), kFolder));
+    if (!level.in || !level.out) return cannot("open", name, errno);
+    TRY(level.names, names_in(level.in.get()));
+    levels_.push_back(std::move(level));
+    if (levels_.size() > kOpenFolders) {
+      auto& far = levels_[levels_.size() - 1 - kOpenFolders];
+      far.in.reset();
+      far.out.reset();
+    }
+    return {};
+  }
+
+  Result<> open_again() {
+    auto& level = levels_.back();
+    if (level.path.empty() || level.out) return {};
+    level.in = fs::open_below(from_.get(), level.path, kFolder);
+    if (level.in) level.out = fs::open_below(to_.get(), level.path, kFolder);
+    return level.out ? Result<>() : cannot("open", level.path, errno);
+  }
+
+  Result<> leave() {
+    TRY_VOID(open_again());
+    const auto level = std::move(levels_.back());
+    levels_.pop_back();
+    if (!level.path.empty() && ::fchmod(level.out.get(), level.mode) != 0)
+      return cannot("set the mode of", level.path, errno);
+    return {};
   }
 
   static Result<> link(int from, int to, const std::string& name) {
@@ -53,17 +125,6 @@ class Copier {
     if (n < 0) return cannot("read", name, errno);
     target.resize(static_cast<std::size_t>(n));
     if (::symlinkat(target.c_str(), to, name.c_str()) != 0) return cannot("make", name, errno);
-    return {};
-  }
-
-  Result<> subfolder(int from, int to, const std::string& name, mode_t mode) {
-    if (::mkdirat(to, name.c_str(), 0700) != 0) return cannot("make", name, errno);
-    constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-    const UniqueFd in(::openat(from, name.c_str(), kFlags));
-    const UniqueFd out(::openat(to, name.c_str(), kFlags));
-    if (!in || !out) return cannot("open", name, errno);
-    TRY_VOID(folder(in.get(), out.get()));
-    if (::fchmod(out.get(), mode) != 0) return cannot("set the mode of", name, errno);
     return {};
   }
 
@@ -102,18 +163,20 @@ class Copier {
     return {};
   }
 
+  UniqueFd from_, to_;
+  std::vector<Level> levels_;  // the outermost first
   bool is_reflinked_ = true;
 };
 
 }  // namespace
 
 Result<CopyKind> copy_tree(const std::string& from, const std::string& to) {
-  const UniqueFd in(::open(from.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  UniqueFd in(::open(from.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!in) return cannot("open", from, errno);
-  const UniqueFd out(::open(to.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  UniqueFd out(::open(to.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!out) return cannot("open", to, errno);
-  Copier copier;
-  TRY_VOID(copier.folder(in.get(), out.get()));
+  Copier copier(std::move(in), std::move(out));
+  TRY_VOID(copier.run());
   return copier.kind();
 }
 

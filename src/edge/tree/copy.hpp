@@ -1,5 +1,6 @@
 /// A tree copied beside itself: by reflink where the file system can, else byte by byte. Links stay
-/// links, modes stay, holes stay. Single thread.
+/// links, modes stay, holes stay; pipes, sockets and devices are left out. However deep the tree
+/// is, few descriptors are open. Single thread.
 #pragma once
 #include <string>
 

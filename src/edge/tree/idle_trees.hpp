@@ -1,5 +1,6 @@
-/// Removes restored trees that no job needs any more (restore_once makes them again). Never one
-/// that is being restored or used: its lock is held before anybody is asked. Any process.
+/// Removes restored trees and Python environments that no job needs any more; whoever wants one
+/// makes it again. Never one that is being made or used: its lock is held before anybody is asked.
+/// Any process.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -11,10 +12,23 @@
 
 namespace muster::snapshot {
 
-/// `used` tells the ids that jobs which have not ended run with; it is asked while trees are
-/// locked, so that a job it does not know yet waits for the lock and finds nothing. Trees younger
-/// than `age` stay, since the next job may want them. How many went.
-Result<std::uint64_t> remove_idle_trees(const std::string& trees, Duration age,
-                                        const std::function<Result<std::set<std::string>>()>& used);
+/// In a Python environment: it is whole; changed at every use.
+inline constexpr const char* kVenvMark = ".muster-ready";
+
+enum class Removing { really, only_told };
+
+struct Removed {
+  std::uint64_t folders = 0;
+  std::uint64_t bytes = 0;  // on the disk
+};
+
+/// `used` tells what jobs which have not ended run with: ids of snapshots, or names of
+/// environments. It is asked while folders are locked, so that a job it does not know yet waits for
+/// the lock and finds nothing. What was used within `age` stays, since the next job may want it.
+using Used = std::function<Result<std::set<std::string>>()>;
+Result<Removed> remove_idle_trees(const std::string& trees, Duration age, const Used& used,
+                                  Removing how = Removing::really);
+Result<Removed> remove_idle_venvs(const std::string& venvs, Duration age, const Used& used,
+                                  Removing how = Removing::really);
 
 }  // namespace muster::snapshot

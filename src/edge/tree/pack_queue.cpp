@@ -90,7 +90,7 @@ Result<std::uint64_t> PackQueue::pack(const Load& load, tree::PackWriter& writer
   std::uint64_t written = 0;
   for (const auto& [hash, bytes] : load) {
     writer.add(hash, bytes);
-    if (writer.size() < tree::kPackSize) continue;
+    if (!writer.is_full()) continue;
     TRY(const auto more, put(writer));
     written += more;
   }
@@ -98,9 +98,11 @@ Result<std::uint64_t> PackQueue::pack(const Load& load, tree::PackWriter& writer
 }
 
 Result<std::uint64_t> PackQueue::put(tree::PackWriter& writer) {
-  const auto done = writer.end();
+  auto done = writer.end();
   TRY_VOID(blobs_.put(pack_name(done.name), done.bytes));
-  return done.bytes.size();
+  const auto written = done.bytes.size();
+  writer.reuse(std::move(done.bytes));
+  return written;
 }
 
 }  // namespace muster::snapshot

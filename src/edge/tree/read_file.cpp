@@ -4,18 +4,20 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <cstring>
+#include <memory>
+#include <span>
 
 #include "base/text.hpp"
 #include "core/tree/chunker.hpp"
 #include "edge/fs/below.hpp"
+#include "edge/fs/times.hpp"
 
 namespace muster::snapshot {
 namespace {
 
 constexpr int kTries = 4;
 constexpr std::uint64_t kLeastHole = 64U << 10;
-
-std::int64_t ns_of(const timespec& at) { return at.tv_sec * 1'000'000'000LL + at.tv_nsec; }
 
 bool is_gone(int error) { return error == ENOENT || error == ENOTDIR || error == ELOOP; }
 
@@ -42,8 +44,8 @@ Result<Look> look(int fd, fs::Seen& seen) {
   if (!S_ISREG(info.st_mode)) return Look{};
   seen.mode = static_cast<std::uint16_t>(info.st_mode & 0777);
   seen.size = static_cast<std::uint64_t>(info.st_size);
-  seen.mtime_ns = ns_of(info.st_mtim);
-  seen.ctime_ns = ns_of(info.st_ctim);
+  seen.mtime_ns = fs::ns_of(info.st_mtim);
+  seen.ctime_ns = fs::ns_of(info.st_ctim);
   seen.inode = info.st_ino;
   seen.device = info.st_dev;
   const auto on_disk = static_cast<std::uint64_t>(info.st_blocks) * 512;
@@ -57,20 +59,53 @@ bool is_unchanged(int fd, const fs::Seen& before) {
          after.mtime_ns == before.mtime_ns && after.ctime_ns == before.ctime_ns;
 }
 
-/// Up to `size` bytes from `offset`; fewer only at the end.
-Result<std::string> read_at(int fd, const fs::Seen& seen, std::uint64_t offset, std::size_t size) {
-  std::string bytes(size, '\0');
-  std::size_t have = 0;
-  while (have < size) {
-    const auto n = ::pread(fd, bytes.data() + have, size - have, static_cast<off_t>(offset + have));
+/// Fills it from `offset` on. False when the file ends before.
+Result<bool> read_at(int fd, const fs::Seen& seen, std::uint64_t offset, std::span<char> into) {
+  while (!into.empty()) {
+    const auto n = ::pread(fd, into.data(), into.size(), static_cast<off_t>(offset));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return cannot_read(seen, errno);
-    if (n == 0) break;
-    have += static_cast<std::size_t>(n);
+    if (n == 0) return false;
+    into = into.subspan(static_cast<std::size_t>(n));
+    offset += static_cast<std::uint64_t>(n);
   }
-  bytes.resize(have);
-  return bytes;
+  return true;
 }
+
+/// A stretch of a file, read ahead of what is cut off at its front. Bytes are moved at most once.
+class Window {
+ public:
+  Window(int fd, const fs::Seen& seen, std::uint64_t begin, std::uint64_t end)
+      : fd_(fd),
+        seen_(seen),
+        at_(begin),
+        end_(end),
+        size_(std::min<std::uint64_t>(end - begin, 2 * tree::kMostChunk)),
+        bytes_(std::make_unique_for_overwrite<char[]>(size_)) {}
+
+  std::string_view front() const { return {bytes_.get() + from_, to_ - from_}; }
+  void drop(std::size_t size) { from_ += size; }
+  /// Afterwards there is the largest chunk in front, or all that is left. False when the file ended
+  /// too early.
+  Result<bool> fill() {
+    if (at_ == end_ || to_ - from_ >= tree::kMostChunk) return true;
+    std::memmove(bytes_.get(), bytes_.get() + from_, to_ - from_);
+    to_ -= std::exchange(from_, 0);
+    const auto room = std::min<std::uint64_t>(size_ - to_, end_ - at_);
+    TRY(const bool is_whole, read_at(fd_, seen_, at_, {bytes_.get() + to_, room}));
+    at_ += room;
+    to_ += room;
+    return is_whole;
+  }
+
+ private:
+  int fd_;
+  const fs::Seen& seen_;
+  std::uint64_t at_, end_;  // what was not read yet
+  std::size_t size_;
+  std::unique_ptr<char[]> bytes_;
+  std::size_t from_ = 0, to_ = 0;
+};
 
 ReadPiece piece_of(std::string bytes) {
   tree::Piece piece{.is_hole = false, .size = bytes.size(), .hash = tree::hash_of(bytes)};
@@ -111,21 +146,16 @@ using OnPiece = std::function<Result<>(ReadPiece&&)>;
 /// False when the file was shorter than it should be.
 Result<bool> read_span(int fd, const fs::Seen& seen, const Span& span, const OnPiece& each) {
   const bool is_small = seen.size <= tree::kWholeFile;  // cut at its holes only
-  std::string window;
-  std::uint64_t at = span.begin;  // where the window ends
-  while (at < span.end || !window.empty()) {
-    const auto room = std::min<std::uint64_t>(span.end - at, 2 * tree::kMostChunk - window.size());
-    if (window.size() < tree::kMostChunk && room > 0) {
-      TRY(const auto more, read_at(fd, seen, at, room));
-      if (more.size() < room) return false;
-      window += more;
-      at += room;
-    }
-    const auto cut = is_small ? window.size() : tree::first_cut(window);
-    TRY_VOID(each(piece_of(window.substr(0, cut))));
-    window.erase(0, cut);
+  Window window(fd, seen, span.begin, span.end);
+  for (;;) {
+    TRY(const bool is_whole, window.fill());
+    if (!is_whole) return false;
+    const auto bytes = window.front();
+    if (bytes.empty()) return true;
+    const auto cut = is_small ? bytes.size() : tree::first_cut(bytes);
+    TRY_VOID(each(piece_of(std::string(bytes.substr(0, cut)))));
+    window.drop(cut);
   }
-  return true;
 }
 
 Result<bool> read_spans(int fd, const fs::Seen& seen, bool may_have_holes, const OnPiece& each) {
@@ -165,9 +195,9 @@ Result<bool> read_large(int top, fs::Seen& seen, Racy racy, const std::function<
     if (!looked.is_file) return false;
     bool is_whole = true;
     if (seen.size <= tree::kWholeFile && !looked.may_have_holes) {
-      TRY(auto bytes, read_at(fd.get(), seen, 0, seen.size));
-      is_whole = bytes.size() == seen.size;
-      if (!bytes.empty()) TRY_VOID(each(piece_of(std::move(bytes))));
+      std::string bytes(seen.size, '\0');
+      TRY(is_whole, read_at(fd.get(), seen, 0, bytes));
+      if (is_whole && !bytes.empty()) TRY_VOID(each(piece_of(std::move(bytes))));
     } else {
       TRY(is_whole, read_spans(fd.get(), seen, looked.may_have_holes, each));
     }

@@ -1,7 +1,6 @@
 #include "edge/tree/restore.hpp"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 
 #include <cerrno>
@@ -10,7 +9,9 @@
 #include "base/text.hpp"
 #include "edge/fs/below.hpp"
 #include "edge/fs/files.hpp"
+#include "edge/fs/lock_file.hpp"
 #include "edge/fs/remove_tree.hpp"
+#include "edge/tree/boot_mark.hpp"
 #include "edge/tree/manifest_read.hpp"
 
 namespace muster::snapshot {
@@ -151,14 +152,6 @@ void remove_leftovers(const std::string& trees, const std::string& hex) {
     if (name.starts_with("tmp." + hex)) fs::remove_tree(trees + "/" + name);
 }
 
-Result<UniqueFd> lock_file(const std::string& path) {
-  UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!fd) return cannot("open", path, errno);
-  while (::flock(fd.get(), LOCK_EX) != 0)
-    if (errno != EINTR) return cannot("lock", path, errno);
-  return fd;
-}
-
 }  // namespace
 
 Result<> restore(Chunks& chunks, const tree::Hash& id, const std::string& folder) {
@@ -172,12 +165,10 @@ Result<> restore(Chunks& chunks, const tree::Hash& id, const std::string& folder
 Result<std::string> restore_once(BlobStore& blobs, const tree::Hash& id, const std::string& trees) {
   const auto hex = tree::to_hex(id);
   const auto folder = trees + "/" + hex;
-  const auto mark = folder + ".boot";
-  TRY(const auto boot, fs::boot_id());
   TRY_VOID(fs::make_dirs(trees));
-  TRY(const auto lock, lock_file(folder + ".lock"));
-  const auto made_in = fs::read_file(mark, 256);
-  if (made_in && *made_in == boot && fs::exists(folder)) return folder;
+  TRY(const auto lock, fs::lock_file(folder + ".lock"));
+  TRY(const bool is_there, is_whole(folder));
+  if (is_there) return folder;
   remove_leftovers(trees, hex);
   if (fs::exists(folder)) {
     // Moved away first: who looks meanwhile finds it whole or not at all.
@@ -195,7 +186,7 @@ Result<std::string> restore_once(BlobStore& blobs, const tree::Hash& id, const s
     return tl::unexpected<Error>(restored.error());
   }
   if (::rename(temporary.c_str(), folder.c_str()) != 0) return cannot("move", temporary, errno);
-  TRY_VOID(fs::write_whole(mark, boot));
+  TRY_VOID(mark_whole(folder));
   return folder;
 }
 

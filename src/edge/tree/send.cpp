@@ -37,17 +37,29 @@ Result<std::optional<std::string>> read_link(int top, const std::string& path) {
   return std::optional(std::move(target));
 }
 
-/// One sending. As long as everything is as the cache has it, nothing is written; at the first
-/// difference what was passed is made up for from the cache.
+/// One sending. A leaf in which everything is as the cache has it is kept as it is: of its entries
+/// nothing is made but the comparison. Of others, what was passed until the difference came is made
+/// up for from the cache. As long as there is no difference, nothing is written.
 class Sender {
  public:
   Sender(BlobStore& blobs, const SendOptions& options, UniqueFd top)
-      : blobs_(blobs), options_(options), top_(std::move(top)), chunks_(blobs) {}
+      : blobs_(blobs),
+        options_(options),
+        top_(std::move(top)),
+        chunks_(blobs),
+        leaves_([this](std::string leaf) { return take_leaf(std::move(leaf)); }) {}
+  Sender(const Sender&) = delete;
+  Sender& operator=(const Sender&) = delete;
 
   Result<Sent> run();
 
  private:
   Result<> take(fs::Seen&& seen);
+  bool may_pass() const;
+  Result<> pass();
+  Result<> keep_passed();
+  Result<> write_passed();
+  Result<> take_leaf(std::string leaf);
   Result<> begin_writing();
   Result<> settle(bool all);
   Result<> settle(Item&& item);
@@ -64,10 +76,15 @@ class Sender {
   Chunks chunks_;
   StatCache cache_;
   bool is_root_stored_ = false;  // of the cache: then everything it names is stored as well
-  std::uint64_t same_ = 0;       // entries passed without a difference
+  CachedLeaf passing_;           // the cached leaf all entries of which were the same so far,
+  std::uint64_t passed_ = 0;     // and how many these are; none: there is no such leaf
+  std::uint64_t kept_ = 0;       // entries of leaves that were kept
+  std::size_t kept_bytes_ = 0;   // of these leaves in the cache, until something is written
+  tree::LeafWriter leaves_;
+  bool is_last_leaf_ = false;  // ended because the tree is
+  // From the first difference on.
   std::optional<PackQueue> packs_;
   std::optional<Batches> batches_;
-  std::optional<tree::LeafWriter> leaves_;
   std::optional<StatCacheWriter> next_cache_;
   Progress progress_;
   Sent sent_;
@@ -91,8 +108,11 @@ Result<Sent> Sender::run() {
       fs::walk(options_.top, how, [&](fs::Seen&& seen) { return take(std::move(seen)); }));
   sent_.ignored_at_top = std::move(report.ignored_at_top);
   sent_.specials = std::move(report.specials);
-  if (!leaves_ && same_ != cache_.entries()) TRY_VOID(begin_writing());
-  if (leaves_) {
+  sent_.partly_at_top = std::move(report.partly_at_top);
+  sent_.index_fault = std::move(report.index_fault);
+  if (passed_ > 0) TRY_VOID(passed_ == passing_.entries ? keep_passed() : write_passed());
+  if (!packs_ && kept_ != cache_.entries()) TRY_VOID(begin_writing());
+  if (packs_) {
     TRY_VOID(finish_writing());
   } else {
     sent_.is_unchanged = true;
@@ -108,11 +128,8 @@ Result<> Sender::take(fs::Seen&& seen) {
   if (++progress_.entries % kTellEvery == 0) tell();
   const auto* cached = cache_.find(seen.path);
   const bool is_same = cached != nullptr && cache_.is_same(*cached, seen);
-  if (!leaves_ && is_same && cache_.passed() == same_) {
-    ++same_;
-    return {};
-  }
-  if (!leaves_) TRY_VOID(begin_writing());
+  if (is_same && may_pass()) return pass();
+  TRY_VOID(write_passed());
   Item item{.seen = std::move(seen), .entry = {}};
   item.entry.path = item.seen.path;
   item.entry.kind = item.seen.kind;
@@ -133,6 +150,41 @@ Result<> Sender::take(fs::Seen&& seen) {
   return settle(false);
 }
 
+/// Where the current entry of the cache is the next of a leaf that may be kept.
+bool Sender::may_pass() const {
+  if (!is_root_stored_ || cache_.place_in_leaf() != passed_) return false;
+  if (passed_ > 0 && cache_.leaf().all.data() != passing_.all.data()) return false;
+  // Before anything is written, the cache is gone through without a gap.
+  if (!packs_) return cache_.passed() == kept_ + passed_;
+  return batches_->is_empty() && leaves_.is_between_leaves();
+}
+
+Result<> Sender::pass() {
+  if (passed_ == 0) passing_ = cache_.leaf();
+  ++passed_;
+  // A leaf that ended with its tree would have gone on if there had been more.
+  return passed_ == passing_.entries && passing_.is_ended ? keep_passed() : Result<>();
+}
+
+Result<> Sender::keep_passed() {
+  TRY_VOID(leaves_.keep(passing_.leaf, passing_.entries, passing_.bytes, cache_.current().entry));
+  kept_ += std::exchange(passed_, 0);
+  if (!packs_) kept_bytes_ += passing_.all.size();
+  if (next_cache_ && !next_cache_->keep(passing_.all)) next_cache_.reset();
+  return {};
+}
+
+/// What was passed is not all of its leaf.
+Result<> Sender::write_passed() {
+  if (!packs_) TRY_VOID(begin_writing());
+  CachedRows rows(passing_);
+  for (; passed_ > 0; --passed_) {
+    MUSTER_CHECK(rows.advance(), "an entry of the cache was there and is not");
+    TRY_VOID(add(rows.current().seen, rows.current().entry));
+  }
+  return {};
+}
+
 /// The chunks of a cached entry are there as long as the root it came from is; else they are
 /// looked for.
 Result<bool> Sender::is_stored(const tree::Entry& entry) {
@@ -148,26 +200,24 @@ Result<bool> Sender::is_stored(const tree::Entry& entry) {
 Result<> Sender::begin_writing() {
   packs_.emplace(blobs_);
   batches_.emplace(top_.get(), options_.racy, kReaders);
-  leaves_.emplace([this](std::string leaf) -> Result<> {
-    const auto hash = leaves_->root().leaves.back().hash;
-    TRY(const bool is_there, chunks_.has(hash));
-    if (is_there) return {};
-    ++sent_.new_leaves;
-    return packs_->add(hash, std::move(leaf));
+  if (options_.cache_file.empty()) return {};
+  // A cache that cannot be written costs time, not the snapshot.
+  auto writer = StatCacheWriter::begin(options_.cache_file);
+  if (writer) next_cache_.emplace(std::move(*writer));
+  // What was kept so far stands at the beginning of the cache.
+  cache_.first_leaves(kept_bytes_, [this](std::string_view leaves) {
+    if (next_cache_ && !next_cache_->keep(leaves)) next_cache_.reset();
   });
-  if (!options_.cache_file.empty()) {
-    // A cache that cannot be written costs time, not the snapshot.
-    auto writer = StatCacheWriter::begin(options_.cache_file);
-    if (writer) next_cache_.emplace(std::move(*writer));
-  }
-  // What was passed stands at the beginning of the cache.
-  auto passed = cache_.rewound();
-  for (std::uint64_t i = 0; i < same_; ++i) {
-    const auto* cached = passed.next();
-    MUSTER_CHECK(cached != nullptr, "entry {} of the cache was there and is not", i);
-    TRY_VOID(add(cached->seen, cached->entry));
-  }
   return {};
+}
+
+Result<> Sender::take_leaf(std::string leaf) {
+  const auto& piece = leaves_.root().leaves.back();
+  if (next_cache_ && !next_cache_->end_leaf(piece, !is_last_leaf_)) next_cache_.reset();
+  TRY(const bool is_there, chunks_.has(piece.hash));
+  if (is_there) return {};
+  ++sent_.new_leaves;
+  return packs_->add(piece.hash, std::move(leaf));
 }
 
 Result<> Sender::settle(bool all) {
@@ -215,23 +265,23 @@ Result<> Sender::add_piece(tree::Entry& entry, ReadPiece&& piece) {
 }
 
 Result<> Sender::add(const fs::Seen& seen, const tree::Entry& entry) {
-  TRY_VOID(leaves_->add(entry));
-  if (next_cache_ && !next_cache_->add(seen, entry)) next_cache_.reset();
-  return {};
+  if (next_cache_) next_cache_->add(seen, entry);
+  return leaves_.add(entry);
 }
 
 Result<> Sender::finish_writing() {
   TRY_VOID(settle(true));
-  TRY_VOID(leaves_->finish());
+  is_last_leaf_ = true;
+  TRY_VOID(leaves_.finish());
   TRY_VOID(packs_->finish());
-  sent_.root = leaves_->root();
+  sent_.root = leaves_.root();
   const auto bytes = tree::encode(sent_.root);
   sent_.id = tree::hash_of(bytes);
   sent_.is_unchanged = is_root_stored_ && sent_.id == *cache_.root();
   // Last: where the root is, everything it names is.
   TRY_VOID(blobs_.put(tree_name(sent_.id), bytes));
   sent_.stored_bytes = packs_->stored_bytes() + bytes.size();
-  if (next_cache_) (void)next_cache_->finish(sent_.id, options_.store);
+  if (next_cache_) (void)next_cache_->finish(sent_.id, sent_.root.entries, options_.store);
   tell();
   return {};
 }

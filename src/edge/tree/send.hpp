@@ -39,6 +39,8 @@ struct Sent {
   std::string pin;                 // keeps the snapshot until it is removed, a day at most
   std::vector<std::string> ignored_at_top;
   std::vector<std::string> specials;
+  std::vector<std::string> partly_at_top;  // see fs::WalkReport
+  std::string index_fault;
 };
 
 Result<Sent> send_tree(BlobStore& blobs, const SendOptions& options);

@@ -2,6 +2,7 @@
 /// A file in walk order, read side by side with the walk. Losing it costs time, nothing else.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,18 +10,12 @@
 
 #include "base/error.hpp"
 #include "base/unique_fd.hpp"
-#include "core/tree/entry.hpp"
-#include "core/tree/wire.hpp"
-#include "edge/fs/walk.hpp"
+#include "edge/tree/cache_leaf.hpp"
 
 namespace muster::snapshot {
 
-struct CachedEntry {
-  fs::Seen seen;
-  tree::Entry entry;
-};
-
-/// The cache as it was. Not there, of another version or damaged: empty.
+/// The cache as it was. Not there, of another version or damaged: empty; where a leaf of it is
+/// damaged, it ends before that one.
 class StatCache {
  public:
   static StatCache open(const std::string& path, std::string_view store);
@@ -28,32 +23,38 @@ class StatCache {
   /// The snapshot these entries make; nothing when there is no cache.
   const std::optional<tree::Hash>& root() const { return root_; }
   std::uint64_t entries() const { return entries_; }
-  /// The same cache, at its beginning.
-  StatCache rewound() const;
   /// How many entries stand before the current one.
-  std::uint64_t passed() const { return entries_ - left_ - (has_current_ ? 1 : 0); }
-  /// The next entry from the beginning; null at the end. Good until the next call.
-  const CachedEntry* next();
+  std::uint64_t passed() const { return passed_; }
   /// The cached entry of this path, when there is one. Paths must be asked in walk order.
   const CachedEntry* find(const std::string& path);
+  /// What was found last.
+  const CachedEntry& current() const { return rows_.current(); }
+  /// Its leaf, and how many entries of that stand before it.
+  const CachedLeaf& leaf() const { return leaf_; }
+  std::uint64_t place_in_leaf() const { return place_; }
   /// True when the file cannot have changed since: what is seen now is what was seen, and it was
   /// old enough then to be told from a later change (the racy-git rule).
   bool is_same(const CachedEntry& cached, const fs::Seen& now) const;
+  /// The first leaves, as they are: `size` bytes of them, piece by piece.
+  void first_leaves(std::size_t size, const std::function<void(std::string_view)>& each) const;
 
  private:
   bool read_header(std::string_view store);
   void advance();
+  bool next_leaf();
   std::shared_ptr<const void> map_;
   std::string_view bytes_;  // the whole file
-  std::optional<tree::Cursor> cursor_;
   std::optional<tree::Hash> root_;
   std::uint64_t entries_ = 0;
-  std::uint64_t left_ = 0;
   std::int64_t taken_ns_ = 0;
+  std::uint64_t device_ = 0;   // of the cache itself: the clock of taken_ns_
+  std::size_t at_ = 0;         // where the next leaf begins
   std::size_t forgotten_ = 0;  // bytes at the beginning that were given back
+  CachedLeaf leaf_;
+  CachedRows rows_;
   bool has_current_ = false;
-  bool is_begun_ = false;  // next() was called
-  CachedEntry current_;
+  std::uint64_t passed_ = 0;
+  std::uint64_t place_ = 0;
 };
 
 /// Writes the next cache beside the old one, and puts it in its place at the end.
@@ -63,19 +64,22 @@ class StatCacheWriter {
   static Result<StatCacheWriter> begin(const std::string& path);
   StatCacheWriter(StatCacheWriter&&) = default;
   ~StatCacheWriter();
-  Result<> add(const fs::Seen& seen, const tree::Entry& entry);
-  Result<> finish(const tree::Hash& root, std::string_view store);
+  void add(const fs::Seen& seen, const tree::Entry& entry) { leaf_.add(seen, entry); }
+  /// What was added since the last leaf is this one.
+  Result<> end_leaf(const tree::Piece& leaf, bool is_ended);
+  /// Whole leaves of another cache, as they are.
+  Result<> keep(std::string_view leaves);
+  /// `entries`: of all leaves.
+  Result<> finish(const tree::Hash& root, std::uint64_t entries, std::string_view store);
 
  private:
   StatCacheWriter() = default;
   Result<> flush();
-  Result<std::string> sum_of_all() const;
   std::string path_;
   std::string temporary_;
   UniqueFd fd_;
   std::string buffer_;
-  std::string last_path_;
-  std::uint64_t entries_ = 0;
+  CachedLeafWriter leaf_;
   std::int64_t taken_ns_ = 0;
 };
 

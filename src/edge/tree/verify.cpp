@@ -3,6 +3,7 @@
 #include "base/text.hpp"
 #include "edge/tree/manifest_read.hpp"
 #include "edge/tree/names.hpp"
+#include "edge/tree/stored_order.hpp"
 
 namespace muster::snapshot {
 namespace {
@@ -20,11 +21,7 @@ Result<std::vector<BlobInfo>> objects(BlobStore& blobs, const std::string& prefi
 /// Every block and every chunk of one pack.
 Result<> check_pack(BlobStore& blobs, const Pack& pack, Verified& out) {
   const auto name = pack_name(pack.name);
-  std::vector<const tree::ChunkPlace*> places;
-  for (const auto& place : pack.tables.chunks) places.push_back(&place);
-  std::sort(places.begin(), places.end(), [](const auto* a, const auto* b) {
-    return std::pair(a->block, a->offset) < std::pair(b->block, b->offset);
-  });
+  const auto places = in_stored_order(pack);
   auto next = places.begin();
   for (std::uint32_t b = 0; b < pack.tables.blocks.size(); ++b) {
     const auto& row = pack.tables.blocks[b];

@@ -2,7 +2,10 @@
 #include <rapidcheck/gtest.h>
 #include <sys/stat.h>
 
+#include <set>
+
 #include "edge/fs/remove_tree.hpp"
+#include "edge/tree/stat_cache.hpp"
 #include "unit/edge_tree/lab.hpp"
 
 namespace muster::test {
@@ -52,6 +55,34 @@ TEST(StatCache, AFileRewrittenInTheSameTickIsNoticed) {
     lab.file("racy", fmt::format("{:04}", i + 5000));
     ASSERT_NE(lab.send().id, first.id) << "round " << i;
   }
+}
+
+/// Whether a file that was changed this long before the cache was begun is taken as unchanged.
+bool is_trusted(bool is_on_other_disk, std::int64_t seconds) {
+  Lab lab;
+  auto writer = must(snapshot::StatCacheWriter::begin(lab.cache()));
+  struct stat disk{};
+  ::stat(lab.top().c_str(), &disk);
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  fs::Seen seen{.path = "a", .mode = 0644, .inode = 7};
+  seen.mtime_ns = seen.ctime_ns = (now.tv_sec - seconds) * 1'000'000'000LL + 1;
+  seen.device = disk.st_dev + (is_on_other_disk ? 1 : 0);
+  tree::Entry entry;
+  entry.path = "a";
+  entry.mode = 0644;
+  writer.add(seen, entry);
+  must(writer.end_leaf({}, true));
+  must(writer.finish({}, 1, "store"));
+  auto cache = snapshot::StatCache::open(lab.cache(), "store");
+  const auto* cached = cache.find("a");
+  return cached != nullptr && cache.is_same(*cached, seen);
+}
+
+TEST(StatCache, AnotherDiskMayHaveAnotherClock) {
+  EXPECT_TRUE(is_trusted(false, 10));
+  EXPECT_FALSE(is_trusted(true, 10)) << "a file server may be behind by this much";
+  EXPECT_TRUE(is_trusted(true, 120));
 }
 
 TEST(StatCache, ATimeThatIsSetBackHidesNothing) {
@@ -206,6 +237,98 @@ void edit(const Lab& lab, Rng& rng) {
       break;
     default: clear(path); lab.file(path, fmt::format("{}", rng.below(100)));
   }
+}
+
+/// A tree of several leaves, which end where its names say.
+void make_leaves(const Lab& lab) {
+  for (int i = 0; i < 3000; ++i) lab.file(fmt::format("d{:02}/f{:04}", i / 100, i), "");
+  for (int i = 0; i < 40; ++i) lab.file(fmt::format("z{:02}", i), fmt::format("{}", i));
+}
+
+std::string any_file(Rng& rng) {
+  const auto i = rng.below(3000);
+  return fmt::format("d{:02}/f{:04}", i / 100, i);
+}
+
+TEST(StatCache, LeavesThatAreKeptMakeTheIdOfAFirstSnapshot) {
+  Lab lab;
+  make_leaves(lab);
+  lab.let_the_clock_tick();
+  ASSERT_GE(lab.send().root.leaves.size(), 4U);
+  Rng rng(5);
+  for (int round = 0; round < 12; ++round) {
+    SCOPED_TRACE(round);
+    for (auto edits = 1 + rng.below(3); edits > 0; --edits) {
+      const auto path = any_file(rng);
+      switch (rng.below(5)) {
+        case 0: lab.file(path, fmt::format("{}", round)); break;
+        case 1: lab.remove(path); break;
+        case 2: lab.remove(path.substr(0, 3)); break;
+        case 3: lab.file(path + "-new"); break;
+        default: lab.file(fmt::format("z{:02}", rng.below(60)), fmt::format("{}", round));
+      }
+    }
+    lab.let_the_clock_tick();
+    const auto sent = lab.send();
+    ASSERT_EQ(sent.id, lab.id_without_cache());
+    const auto again = lab.send();
+    ASSERT_TRUE(again.is_unchanged);
+    ASSERT_EQ(again.id, sent.id);
+  }
+}
+
+TEST(StatCache, TheLastLeafGoesOnWhereTheTreeDoes) {
+  Lab lab;
+  for (int i = 0; i < 200; ++i) lab.file(fmt::format("f{:03}", i), "");
+  const auto check = [&](const char* what) {
+    lab.let_the_clock_tick();
+    lab.send();
+    EXPECT_EQ(lab.send().id, lab.id_without_cache()) << what;
+  };
+  check("at first");
+  lab.file("zz");
+  check("one behind the last");
+  lab.remove("zz");
+  check("the last is gone");
+  for (int i = 100; i < 200; ++i) lab.remove(fmt::format("f{:03}", i));
+  check("half of them are gone");
+}
+
+TEST(StatCache, AWholeLeafThatIsGoneIsNoticed) {
+  Lab lab;
+  make_leaves(lab);
+  lab.let_the_clock_tick();
+  ASSERT_GE(lab.send().root.leaves.size(), 4U);
+  for (int i = 29; i >= 3; --i) {
+    lab.remove(fmt::format("d{:02}", i));
+    const auto sent = lab.send();
+    ASSERT_FALSE(sent.is_unchanged);
+    if (i % 9 != 0) continue;
+    ASSERT_EQ(sent.id, lab.id_without_cache()) << i;
+  }
+}
+
+TEST(StatCache, WhatComesBehindADamagedLeafIsReadAgain) {
+  Lab lab;
+  make_leaves(lab);
+  lab.let_the_clock_tick();
+  const auto id = lab.send().id;
+  const auto good = text_in(lab.cache());
+  Rng rng(7);
+  std::set<std::uint64_t> read;
+  for (int round = 0; round < 10; ++round) {
+    auto bad = good;
+    if (rng.one_in(3))
+      bad.resize(rng.below(bad.size()));
+    else
+      bad[rng.below(bad.size())] ^= static_cast<char>(1U << rng.below(8));
+    std::ofstream(lab.cache(), std::ios::binary | std::ios::trunc) << bad;
+    const auto sent = lab.send();
+    EXPECT_GT(sent.files_read, 0U);
+    EXPECT_EQ(sent.id, id);
+    read.insert(sent.files_read);
+  }
+  EXPECT_GT(read.size(), 1U) << "leaves before the damage were not used";
 }
 
 RC_GTEST_PROP(StatCache, AfterAnyEditsTheIdIsTheOneWithoutACache, ()) {

@@ -193,10 +193,12 @@ struct IdleTrees : testing::Test {
   }
   std::string at(int i) const { return trees + "/" + ids[static_cast<std::size_t>(i)]; }
   std::uint64_t remove(Duration age, std::set<std::string> used) {
-    return must(snapshot::remove_idle_trees(trees, age, [&]() -> Result<std::set<std::string>> {
-      ++asked;
-      return used;
-    }));
+    return must(snapshot::remove_idle_trees(trees, age,
+                                            [&]() -> Result<std::set<std::string>> {
+                                              ++asked;
+                                              return used;
+                                            }))
+        .folders;
   }
 };
 

@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "core/tree/pack.hpp"
 #include "edge/tree/verify.hpp"
 #include "unit/edge_tree/lab.hpp"
 
@@ -93,6 +94,21 @@ TEST(Collect, SmallPacksBecomeOne) {
   EXPECT_EQ(lab.objects("v1/packs/").size(), 1U);
   EXPECT_TRUE(must(snapshot::verify(lab.blobs(), false)).faults.empty());
   EXPECT_EQ(collect(lab, all).packs, 0U);
+}
+
+TEST(Collect, APackOfManyTinyChunksIsNotSmall) {
+  Lab lab;
+  tree::Hash id;
+  for (const char* folder : {"first", "second"}) {
+    for (int i = 0; i < 9000; ++i)
+      lab.file(fmt::format("{}/{}", folder, i), fmt::format("{} {}", folder, i));
+    id = lab.send().id;
+  }
+  const auto packs = lab.objects("v1/packs/");
+  ASSERT_GE(packs.size(), 2U);
+  for (const auto& [name, size] : packs) ASSERT_LT(size, tree::kPackSize / 4) << name;
+  collect(lab, {id});
+  EXPECT_EQ(lab.objects("v1/packs/"), packs) << "they are written anew each time";
 }
 
 TEST(Collect, WhatTwoPacksHaveIsKeptOnce) {

@@ -1,5 +1,6 @@
 #include <rapidcheck/gtest.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -32,6 +33,35 @@ TEST(CopyTree, TheCopyIsNobodyElses) {
   must(snapshot::copy_tree(lab.top(), to));
   std::ofstream(to + "/a") << "changed";
   EXPECT_EQ(std::filesystem::file_size(lab.path("a")), 4U);
+}
+
+TEST(CopyTree, NeedsFewDescriptorsHoweverDeepTheTreeIs) {
+  Lab lab;
+  std::string deep = "d";
+  for (int i = 0; i < 150; ++i) deep += "/d";
+  lab.file(deep + "/last", "found");
+  lab.file("d/d/beside", "too");
+  ASSERT_EQ(::chmod(lab.path("d/d/d").c_str(), 0500), 0);
+  const auto to = lab.room("to");
+  EXPECT_EQ(in_child([&] {
+              const rlimit few{64, 64};
+              if (::setrlimit(RLIMIT_NOFILE, &few) != 0) return 2;
+              return snapshot::copy_tree(lab.top(), to).has_value() ? 0 : 1;
+            }),
+            0);
+  EXPECT_EQ(difference(picture_of(lab.top()), picture_of(to)), "");
+  ::chmod(lab.path("d/d/d").c_str(), 0700);
+  ::chmod((to + "/d/d/d").c_str(), 0700);
+}
+
+TEST(CopyTree, DoesNotWaitAtAPipe) {
+  Lab lab;
+  lab.file("a");
+  ASSERT_EQ(::mkfifo(lab.path("pipe").c_str(), 0600), 0);
+  const auto to = lab.room("to");
+  must(snapshot::copy_tree(lab.top(), to));
+  EXPECT_TRUE(std::filesystem::exists(to + "/a"));
+  EXPECT_FALSE(std::filesystem::exists(to + "/pipe"));
 }
 
 TEST(CopyTree, SaysWhatItCannotDo) {

@@ -1,10 +1,12 @@
 #include "unit/edge_tree/lab.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <functional>
 
@@ -172,18 +174,39 @@ int in_child(const std::function<int()>& work) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-bool killed_in_child(const std::function<void()>& work, std::uint64_t life_us) {
+std::optional<std::uint64_t> killed_in_child(const std::function<void()>& work,
+                                             std::uint64_t life_us) {
+  // It begins when the child says so: a fork takes long where there is much memory or load.
+  int began[2], took[2];
+  if (::pipe(began) != 0 || ::pipe(took) != 0) ADD_FAILURE() << "no pipes";
   const auto child = ::fork();
   if (child == 0) {
+    const auto start = std::chrono::steady_clock::now();
+    (void)!::write(began[1], "b", 1);
     work();
+    const std::uint64_t us = std::chrono::duration_cast<std::chrono::microseconds>(
+                                 std::chrono::steady_clock::now() - start)
+                                 .count();
+    (void)!::write(took[1], &us, sizeof us);
     ::_exit(0);
   }
-  ::usleep(static_cast<useconds_t>(life_us));
+  ::close(began[1]);
+  ::close(took[1]);
+  char byte = 0;
+  (void)!::read(began[0], &byte, 1);
+  // Waits for the end of its work, but no longer than it may live.
+  pollfd done{.fd = took[0], .events = POLLIN, .revents = 0};
+  const timespec life{static_cast<time_t>(life_us / 1'000'000),
+                      static_cast<long>(life_us % 1'000'000 * 1000)};
+  ::ppoll(&done, 1, life_us == UINT64_MAX ? nullptr : &life, nullptr);
   ::kill(child, SIGKILL);
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  std::uint64_t us = 0;
+  const bool is_done = ::read(took[0], &us, sizeof us) == sizeof us;
+  ::close(began[0]);
+  ::close(took[0]);
+  while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
   }
-  return WIFSIGNALED(status);
+  return is_done ? std::optional(us) : std::nullopt;
 }
 
 }  // namespace muster::test

@@ -64,7 +64,9 @@ void make_strange_tree(const Lab& lab, std::uint64_t seed, int size);
 
 /// Runs it in a child. The exit status, or minus the signal that ended it.
 int in_child(const std::function<int()>& work);
-/// The same, killed after `life_us` unless it ends before. True when it was killed.
-bool killed_in_child(const std::function<void()>& work, std::uint64_t life_us);
+/// Runs it in a child that is killed when it has worked for `life_us`, unless it is done before:
+/// then this is how long it took.
+std::optional<std::uint64_t> killed_in_child(const std::function<void()>& work,
+                                             std::uint64_t life_us);
 
 }  // namespace muster::test

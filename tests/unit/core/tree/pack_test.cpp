@@ -119,6 +119,32 @@ TEST(Pack, AnEndedWriterBeginsAnew) {
   EXPECT_EQ(first.name, second.name);
 }
 
+TEST(Pack, MemoryThatIsUsedAgainChangesNothing) {
+  PackWriter writer;
+  writer.add(hash_of("a"), "a");
+  auto first = writer.end();
+  const auto bytes = first.bytes;
+  writer.reuse(std::move(first.bytes));
+  EXPECT_TRUE(writer.is_empty());
+  writer.add(hash_of("a"), "a");
+  EXPECT_EQ(writer.end().bytes, bytes);
+}
+
+TEST(Pack, ManyTinyChunksFillAPackAsManyBytesDo) {
+  PackWriter writer;
+  for (std::size_t i = 0; i < kPackChunks; ++i) {
+    EXPECT_FALSE(writer.is_full()) << i;
+    writer.add(hash_of(std::to_string(i)), std::to_string(i));
+  }
+  EXPECT_TRUE(writer.is_full());
+  EXPECT_LT(writer.size(), kPackSize);
+  for (std::uint64_t i = 0; i < 16; ++i) {
+    const auto bytes = noise(1U << 20, i);
+    writer.add(hash_of(bytes), bytes);
+  }
+  EXPECT_TRUE(writer.is_full());
+}
+
 TEST(Pack, ThePackIsNeverLargerThanTheWriterSaid) {
   PackWriter writer;
   for (int i = 0; i < 3000; ++i) {
