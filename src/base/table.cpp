@@ -64,7 +64,7 @@ std::vector<std::size_t> widths_of(const Table& table, const std::vector<std::si
 
 }  // namespace
 
-std::string render(const Table& table, const TableStyle& style) {
+std::string to_text(const Table& table, const TableStyle& style) {
   if (style.tab_separated) return tab_separated(table);
   std::string out;
   std::vector<std::size_t> shown;

@@ -28,6 +28,6 @@ struct TableStyle {
   std::function<std::string(std::size_t column, const std::string& cell)> paint;
 };
 
-std::string render(const Table& table, const TableStyle& style);
+std::string to_text(const Table& table, const TableStyle& style);
 
 }  // namespace muster

@@ -95,5 +95,76 @@ class References(Secrets):
         self.assertEqual(self.muster("secret", "rm", "token").returncode, 5)
 
 
+class Places(World):
+    """A value in a file of one's own, and one in the shell that submits."""
+
+    CANARY = b"c4nary-placed-31fe"
+    PRINT = ("--", "sh", "-c", 'printf %s "$TOKEN" | sha256sum | cut -c1-8')
+
+    def setUp(self):
+        super().setUp()
+        self.file = os.path.join(self.base, "token")
+        with open(self.file, "wb") as file:
+            file.write(self.CANARY + b"\n")
+        os.chmod(self.file, 0o600)
+
+    def leaks(self, *but):
+        """Files of the home that hold the value, but for those in folders made to hold it."""
+        found = []
+        for folder, _, files in os.walk(self.home):
+            if os.path.relpath(folder, self.home).split(os.sep)[0] in but:
+                continue
+            for name in files:
+                if os.path.isfile(os.path.join(folder, name)):
+                    with open(os.path.join(folder, name), "rb") as file:
+                        found += [name] if self.CANARY in file.read() else []
+        return found
+
+    def arrived(self, ident):
+        self.ok("wait", ident)
+        self.assertEqual(self.ok("logs", ident).decode().strip(), hashlib.sha256(self.CANARY).hexdigest()[:8])
+        self.assertNotIn(self.CANARY, self.ok("query", "-o", "json", ident) + self.ok("why", ident))
+
+    def refused(self, code, word, *args):
+        done = self.muster("submit", *args, "--", "true")
+        self.assertEqual(done.returncode, code, done)
+        self.assertIn(word, done.stderr)
+        self.assertNotIn(self.CANARY, done.stderr)
+
+    def test_a_file_of_ones_own(self):
+        given = f"TOKEN=secret://file:{self.file}"
+        ident = self.submit("-e", given, *self.PRINT)
+        self.arrived(ident)
+        self.assertEqual(self.leaks(), [])
+        self.arrived(self.ok("resubmit", "-o", "name", ident).decode().strip())
+        os.chmod(self.file, 0o640)
+        self.refused(4, b"chmod 600", "-e", given)
+        os.chmod(self.file, 0o600)
+        if os.geteuid() == 0:
+            os.chown(self.file, 65534, 65534)
+            self.refused(4, b"another user", "-e", given)
+        self.refused(5, b"nowhere", "-e", f"TOKEN=secret://file:{self.base}/nowhere")
+        self.refused(2, b"absolute", "-e", "TOKEN=secret://file:token")
+        self.refused(2, b"no file", "-e", f"TOKEN=secret://file:{self.base}")
+        line = b'{"command":["true"],"env":{"TOKEN":"secret://file:/nowhere/at/all"}}\n'
+        self.assertIn(b"/nowhere/at/all", self.muster("submit", "--from", "-", input=line).stderr)
+
+    def test_a_variable_of_the_shell_that_submits(self):
+        self.env["MINE"] = self.CANARY.decode()
+        given = "TOKEN=secret://env:MINE"
+        ident = self.submit("-e", given, *self.PRINT)
+        line = b'{"command":["sh","-c","printf %s \\"$TOKEN\\" | sha256sum | cut -c1-8"],"env":{"TOKEN":"secret://env:MINE"}}\n'
+        many = self.ok("submit", "--from", "-", "-o", "name", input=line).decode().strip()
+        del self.env["MINE"]
+        for one in (ident, many):
+            self.arrived(one)
+        self.arrived(self.ok("resubmit", "-o", "name", ident).decode().strip())
+        self.assertEqual(self.leaks("env"), [])
+        self.refused(2, b"export MINE=", "-e", given)
+        self.assertEqual(self.muster("resubmit", "-e", given, ident).returncode, 2)
+        self.env["MINE"] = self.CANARY.decode()
+        self.arrived(self.ok("resubmit", "-o", "name", "-e", given, ident).decode().strip())
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -76,6 +76,27 @@ class Setup(World):
         self.assertEqual(self.job(ident)["cause"], "setup_failed")
         self.assertIn("no-such-package", " ".join(self.job(ident)["attempts"][0]["evidence"]))
 
+    def test_what_it_wrote_is_not_the_jobs_change(self):
+        for name in ("kept", "edited", "shaped"):
+            self.write(os.path.join(self.dir, name), "as taken\n")
+        setup = "echo built > built.txt; echo by set-up > shaped; mkdir made; echo m > made/one; mkfifo pipe; ln -s kept link"
+        script = "echo job >> shaped; echo by job >> edited; rm made/one; echo n > new; touch built.txt"
+        ident = self.submit("--setup", setup, "--shell", script)
+        self.ok("wait", ident)
+        lines = [b"M edited", b"D made/one", b"A new", b"M shaped"]
+        self.assertEqual(self.ok("diff", ident).splitlines(), lines)
+        self.assertIn(b" by set-up\n+job\n", self.ok("diff", "--patch", ident, "shaped"))
+        untouched = self.submit("--setup", setup, "--", "true")
+        self.ok("wait", untouched)
+        self.assertEqual(self.ok("diff", untouched), b"")
+        tree = [name for name in os.listdir(os.path.join(self.home, "trees")) if "." in name and len(name) == 64 + 17]
+        self.assertEqual(len(tree), 1)
+        os.rename(os.path.join(self.home, "trees", tree[0]), os.path.join(self.base, "away"))
+        done = self.muster("diff", ident)
+        self.assertIn(b"the set-up made is gone", done.stderr)
+        if os.path.exists(os.path.join(self.home, "jobs", ident, "a1", "n0", "up")):
+            self.assertEqual(done.stdout.splitlines(), [b"A built.txt", b"M edited", b"A made/", b"A new", b"M shaped"])
+
     def test_bad_requests(self):
         self.assertEqual(self.muster("submit", "--here", "--setup", "true", "--", "true").returncode, 2)
         self.assertEqual(self.muster("submit", "--requirements", "../x", "--", "true").returncode, 2)

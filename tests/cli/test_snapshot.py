@@ -108,6 +108,31 @@ class Snapshots(World):
         self.assertEqual(self.job(ident)["code"]["links"], ["data", "x.log"])
         self.assertIn(b"linked: data, x.log", self.ok("query", ident))
 
+    def test_what_git_tracks_is_there_although_it_is_ignored(self):
+        git = ["git", "-C", self.dir, "-c", "user.name=a", "-c", "user.email=a@b"]
+        self.put(".gitignore", "*.bin\nbuild/\n/data/\n")
+        for path in ("model.bin", "other.bin", "build/made", "data/set", "lib/build/kept", "lib/build/not"):
+            self.put(path)
+        subprocess.run(git + ["init", "-q"], check=True)
+        subprocess.run(git + ["add", "-f", "model.bin", "lib/build/kept"], check=True)
+        list_files = ["--", "find", ".", "-type", "f", "-o", "-type", "l"]
+        done = self.muster("run", *list_files)
+        self.assertEqual(sorted(done.stdout.decode().split()),
+                         ["./.gitignore", "./build", "./data", "./lib/build/kept", "./model.bin", "./other.bin"])
+        self.assertEqual(done.stderr, b"")
+        subprocess.run(git + ["add", "-f", "data/set"], check=True)
+        self.put("data/large")
+        done = self.muster("run", *list_files)
+        self.assertIn(b"data is ignored but for what git tracks", done.stderr)
+        self.assertIn(b"./data/set\n", done.stdout)
+        self.assertNotIn(b"./data/large\n", done.stdout)
+        with open(os.path.join(self.dir, ".git", "index"), "r+b") as file:
+            file.truncate(100)
+        done = self.muster("run", *list_files)
+        self.assertEqual(done.returncode, 0)
+        self.assertIn(b"index cannot be read", done.stderr)
+        self.assertNotIn(b"kept", done.stdout)
+
     def test_a_subfolder_runs_inside_the_projects_snapshot(self):
         self.put("muster.yaml", "")
         self.put("lib/x.py", "X = 7\n")
@@ -177,9 +202,39 @@ class Snapshots(World):
             self.ok("wait", ident)
             job = os.path.join(self.home, "jobs", ident)
             eventually("the supervisor is gone", lambda: not os.path.exists(os.path.join(job, "a1", "n0", "wk")))
+            if policy == "none":
+                eventually("its outputs are gone", lambda: not os.path.exists(self.outputs(ident)))
             return [name for _, _, names in os.walk(job) for name in names if name in ("written", "out")]
         self.assertEqual(sorted(kept("all")), ["out", "written"])
         self.assertEqual(kept("outputs"), ["out"])
+        self.assertEqual(kept("none"), [])
+
+    def outputs(self, ident):
+        return os.path.join(self.home, "jobs", ident, "outputs")
+
+    def test_outputs_that_are_not_kept_go_with_the_job_not_with_an_attempt(self):
+        self.put("a.txt")
+        # The second attempt finds what the first one made, and says so.
+        again = self.submit("--keep", "none", "--retries", "1", "--shell",
+                            "cat $MUSTER_OUTPUT_DIR/out; echo first > $MUSTER_OUTPUT_DIR/out; test $MUSTER_ATTEMPT = 2")
+        place = self.submit("--here", "--keep", "none", "--shell", "echo o > $MUSTER_OUTPUT_DIR/out")
+        self.wait_state(again, "succeeded", seconds=120)
+        self.assertEqual(self.ok("logs", "--stdout", "--attempt", "2", again), b"first\n")
+        for ident in (again, place):
+            eventually("its outputs are gone", lambda: not os.path.exists(self.outputs(ident)))
+            self.assertTrue(os.path.exists(os.path.join(self.home, "jobs", ident, "checkpoint")))
+
+    def test_outputs_that_are_not_kept_go_when_no_server_saw_the_end(self):
+        ident = self.submit("--keep", "none", "--shell", "touch $MUSTER_OUTPUT_DIR/out; touch %s/ready; sleep 1" % self.base)
+        other = self.submit("--keep", "none", "--", "true")
+        self.ok("wait", other)
+        eventually("they are gone", lambda: not os.path.exists(self.outputs(other)))
+        eventually("it runs", lambda: os.path.exists(os.path.join(self.base, "ready")))
+        self.kill_server()
+        os.makedirs(self.outputs(other))  # as if it had been killed before it removed them
+        self.ok("wait", ident)
+        for one in (ident, other):
+            eventually("its outputs are gone", lambda: not os.path.exists(self.outputs(one)))
 
 
 if __name__ == "__main__":

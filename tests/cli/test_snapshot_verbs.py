@@ -371,6 +371,8 @@ class Keeping(CodeWorld):
         self.put("a", os.urandom(5000))
         newest = self.init()
         size = sum(map(os.path.getsize, self.packs()))
+        told = self.record("snapshot", "prune", "--dry-run")
+        self.assertEqual((told["snapshots"], told["bytes"] > 4000), (1, True))
         self.assertEqual(self.stored(), sorted([used, unused, newest]))
         pruned = self.record("snapshot", "prune")
         self.assertEqual((pruned["snapshots"], self.stored()), (1, sorted([used, newest])))
@@ -407,12 +409,83 @@ class Keeping(CodeWorld):
         self.assertEqual(self.record("snapshot", "prune")["trees"], 0, "both are young")
         for ident in (ended, in_use):
             self.age(os.path.join(trees, ident), 2)
+        self.assertEqual(self.record("snapshot", "prune")["trees"], 0, "both were used lately")
+        for ident in (ended, in_use):
+            self.age(os.path.join(trees, ident + ".boot"), 2)
+        told = self.record("snapshot", "prune", "--dry-run")
+        self.assertEqual((told["trees"], told["tree_bytes"] > 0, restored()), (1, True, sorted([ended, in_use])))
         self.assertEqual(self.record("snapshot", "prune")["trees"], 1)
         self.assertEqual(restored(), [in_use])
         self.ok("abort", running)
         self.wait_state(running, "cancelled")
         self.assertEqual(self.ok("run", "--snapshot", ended, "--", "cat", "a"), b"first\n")
         self.assertEqual(restored(), sorted([ended, in_use]))
+
+    def collect(self):
+        """Makes the server collect by itself, as it does after a day."""
+        record = os.path.join(self.home, "collected.json")
+        eventually("the server has looked", lambda: os.path.exists(record))
+        self.age(record, 25)
+        eventually("it has collected", lambda: os.path.getmtime(record) > time.time() - 3600, 120)
+        with open(record, encoding="utf-8") as file:
+            return json.load(file)
+
+    def check(self, name):
+        return [one for one in self.record("doctor")["checks"] if one["name"] == name][0]["text"]
+
+    def test_the_server_collects_and_a_job_sees_what_was_submitted(self):
+        self.put("a", "as submitted\n")
+        self.put("deep/b", "b\n")
+        fifo = os.path.join(self.base, "fifo")
+        os.mkfifo(fifo)
+        running = self.submit("--shell", f"touch waits; cat {fifo}; cat a deep/b")
+        eventually("it waits", lambda: b"A waits" in self.muster("diff", running).stdout)
+        self.assertIn("none yet", self.check("collection"))
+        waiting = self.submit("--cpus", str(os.cpu_count()), "--", "cat", "a", "deep/b")
+        for content in ("edited\n", "again\n"):
+            self.put("a", content)
+            dropped = self.init()
+        shutil.rmtree(os.path.join(self.dir, "deep"))
+        self.put("a", "last\n")
+        newest = self.init()
+        trees = os.path.join(self.home, "trees")
+        for name in os.listdir(trees):
+            self.age(os.path.join(trees, name), 24 * 60)
+        collected = self.collect()
+        self.assertEqual((collected["by"], collected["snapshots"], collected["trees"]), ("server", 2, 0))
+        self.assertGreater(collected["bytes"], 0)
+        self.assertIn("by itself): snapshots 2", self.check("collection"))
+        self.assertEqual(self.stored(), sorted([newest, self.job(running)["snapshot"]]))
+        self.refused(5, "snapshot", "show", dropped)
+        with open(fifo, "wb"):
+            pass
+        self.ok("wait", running)
+        self.ok("wait", waiting)
+        for ident in (running, waiting):
+            self.assertEqual(self.ok("logs", ident).split(), [b"as", b"submitted", b"b"])
+        again = self.submit("--snapshot", self.job(running)["snapshot"], "--", "true")
+        self.ok("wait", again)
+        self.assertEqual(self.ok("resubmit", "-o", "name", running).decode().strip()[:4], running[:4])
+
+    def test_python_environments_go_when_no_job_uses_them(self):
+        self.put("requirements.txt", "# one\n")
+        ended = self.done("--requirements", "requirements.txt", "--", "true")
+        self.put("requirements.txt", "# two\n")
+        running = self.submit("--requirements", "requirements.txt", "--shell", "mkfifo wait; cat wait")
+        eventually("it waits", lambda: b"A wait" in self.muster("diff", running).stdout, 300)
+        of = lambda ident: os.readlink(os.path.join(self.home, "jobs", ident, "a1", "n0", "venv"))
+        for venv in (of(ended), of(running)):
+            self.age(venv, 48)
+        self.assertEqual(self.record("snapshot", "prune")["venvs"], 0, "both were used lately")
+        for venv in (of(ended), of(running)):
+            self.age(os.path.join(venv, ".muster-ready"), 48)
+            self.age(venv, 48)
+        told = self.record("snapshot", "prune", "--dry-run")
+        self.assertEqual((told["venvs"], os.path.exists(of(ended))), (1, True))
+        done = self.record("snapshot", "prune")
+        self.assertEqual((done["venvs"], done["venv_bytes"]), (1, told["venv_bytes"]))
+        self.assertEqual((os.path.exists(of(ended)), os.path.exists(of(running))), (False, True))
+        self.assertIn("by hand", self.check("collection"))
 
     def test_verify_names_a_flipped_byte_and_a_repair_and_a_submit_heal_it(self):
         self.put("sound", os.urandom(3000))

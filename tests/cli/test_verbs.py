@@ -296,6 +296,23 @@ class Server(World):
         self.assertEqual(self.muster("wait", "posted").returncode, 0)
         self.assertTrue(self.ok("logs", "posted").decode().endswith(self.dir + "\n"))
 
+    def test_a_store_that_vanished_is_told(self):
+        ident = self.submit("--", "true")
+        self.ok("wait", ident)
+        self.ok("serve", "--stop")
+        checks = lambda: [one for one in json.loads(self.ok("doctor", "-o", "json"))["checks"] if one["name"] == "jobs"]
+        self.assertEqual(checks(), [])
+        self.ok("serve", "--stop")
+        for name in os.listdir(self.home):
+            if name.startswith("store.db"):
+                os.remove(os.path.join(self.home, name))
+        [found] = checks()
+        self.assertEqual(found["state"], "warn")
+        self.assertIn(ident, found["text"])
+        self.assertIn("store.db", found["fix"])
+        with open(os.path.join(self.home, "server.log"), encoding="utf-8") as file:
+            self.assertIn(ident, [line for line in file if "store does not know" in line][0])
+
     def test_the_server_leaves_when_idle_and_empty(self):
         server = subprocess.Popen([BINARY, "serve", "--background", "--idle", "100ms"], env=self.env, cwd="/", stderr=subprocess.DEVNULL)
         self.assertEqual(server.wait(60), 0)
@@ -313,6 +330,22 @@ class BadInput(World):
                 self.assertIn(done.returncode, (code, 2, 5) if code == 5 else (code,), done.stderr)
                 self.assertIn(word, done.stderr)
                 self.assertTrue(done.stderr.startswith(b"muster: "), done.stderr)
+
+    def test_a_queue_that_is_not_there_is_refused(self):
+        done = self.muster("submit", "--queue", "nope", "--", "true")
+        self.assertEqual(done.returncode, 2, done)
+        self.assertIn(b'no queue "nope"', done.stderr)
+        self.assertIn(b'"default"', done.stderr)
+        self.assertEqual(self.jobs(), [])
+        self.write(os.path.join(self.home, "config.yaml"), "clusters:\n  night: {queue: night}\n")
+        ident = self.submit("-c", "night", "--queue", "night", "--", "true")
+        self.assertEqual(self.job(ident)["queue"], "night")
+        self.ok("wait", ident)
+        again = self.ok("resubmit", "-o", "name", ident).decode().strip()
+        self.assertEqual(self.job(again)["queue"], "night")
+        for words in (("submit", "-c", "night", "--queue", "noon", "--", "true"), ("resubmit", "--queue", "noon", ident)):
+            self.assertEqual(self.muster(*words).returncode, 2, words)
+        self.submit("-c", "night", "--queue", "default", "--", "true")
 
     def test_a_bad_configuration_names_the_place(self):
         os.mkdir(self.home, 0o700)

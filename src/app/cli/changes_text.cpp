@@ -51,14 +51,18 @@ ChangeSide side_of(const tree::Entry& entry, snapshot::Chunks& chunks) {
           .read = [&chunks, entry](std::size_t limit) { return bytes_of(chunks, entry, limit); }};
 }
 
+std::function<Result<std::string>(std::size_t)> bytes_below(int top, std::string path) {
+  return [top, path = std::move(path)](std::size_t limit) {
+    return snapshot::read_below(top, path, limit);
+  };
+}
+
 ChangeSide side_of(const snapshot::FolderEntry& entry, int top) {
   return {.kind = word_of(entry.kind),
           .mode = entry.mode,
           .size = entry.size,
           .target = entry.target,
-          .read = [top, path = entry.path](std::size_t limit) {
-            return snapshot::read_below(top, path, limit);
-          }};
+          .read = bytes_below(top, entry.path)};
 }
 
 /// What is worth knowing of one side: a file's size, a link's target.
@@ -116,10 +120,12 @@ TreeChange change_of(const snapshot::Change& change, snapshot::Chunks& chunks) {
   return out;
 }
 
-TreeChange change_of(const snapshot::FolderChange& change, snapshot::Chunks& chunks, int top) {
+TreeChange change_of(const snapshot::FolderChange& change, const ChangeSources& sources) {
   TreeChange out{.path = change.path(), .before = {}, .after = {}};
-  if (change.before) out.before = side_of(*change.before, chunks);
-  if (change.after) out.after = side_of(*change.after, top);
+  if (change.before) out.before = side_of(*change.before, sources.chunks);
+  if (change.before && sources.prepared >= 0)
+    out.before->read = bytes_below(sources.prepared, change.before->path);
+  if (change.after) out.after = side_of(*change.after, sources.folder);
   return out;
 }
 

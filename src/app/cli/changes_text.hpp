@@ -28,9 +28,16 @@ struct TreeChange {
   std::optional<ChangeSide> after;   // absent: removed
 };
 
-/// What both verbs begin with; `chunks` and `top` must outlive what is given back.
+/// What both verbs begin with; `chunks` and the folders must outlive what is given back.
 TreeChange change_of(const snapshot::Change& change, snapshot::Chunks& chunks);
-TreeChange change_of(const snapshot::FolderChange& change, snapshot::Chunks& chunks, int top);
+
+/// Where the bytes of a job's change are.
+struct ChangeSources {
+  snapshot::Chunks& chunks;
+  int prepared = -1;  // open folder that the job began with; -1: its snapshot
+  int folder = -1;    // open folder of what it wrote
+};
+TreeChange change_of(const snapshot::FolderChange& change, const ChangeSources& sources);
 
 enum class ChangeStyle { names, sizes, patch };
 

@@ -8,6 +8,7 @@
 #include "app/cli/files.hpp"
 #include "app/cli/log_frames.hpp"
 #include "app/cli/output.hpp"
+#include "app/cli/settle_secrets.hpp"
 #include "app/cli/submit_flags.hpp"
 #include "app/cli/take_code.hpp"
 #include "app/server/intake.hpp"
@@ -16,7 +17,6 @@
 #include "core/model/cause.hpp"
 #include "core/model/json.hpp"
 #include "edge/fs/files.hpp"
-#include "edge/fs/secrets.hpp"
 #include "edge/node/probe.hpp"
 
 namespace muster {
@@ -59,19 +59,9 @@ Result<> check_folder(const std::string& dir) {
   return {};
 }
 
-/// A job that cannot get its secret would only fail later.
-Result<> check_secrets(const Context& context, const Environment& env) {
-  const fs::Secrets secrets(context.paths.state + "/secrets");
-  for (const auto& [name, value] : env)
-    if (const auto secret = fs::secret_name(value))
-      TRY_VOID(within(secrets.get(*secret), fmt::format("variable {}", printable(name))));
-  return {};
-}
-
 }  // namespace
 
-Result<spec::ResolvedJob> resolve_here(Context& context, const spec::SubmitOptions& options,
-                                       CodeTaker& code) {
+Result<spec::ResolvedJob> resolve_job(Context& context, const spec::SubmitOptions& options) {
   TRY(const auto config, load_config(context));
   for (const auto& warning : config.warnings) warn(context, warning);
   TRY(const auto profile,
@@ -81,9 +71,15 @@ Result<spec::ResolvedJob> resolve_here(Context& context, const spec::SubmitOptio
   TRY(const auto submitter, submitter_of(context));
   TRY(auto job, spec::resolve(options, profile, nodes, submitter));
   TRY_VOID(check_folder(job.spec.dir));
-  TRY_VOID(check_secrets(context, job.env));
+  TRY_VOID(settle_secrets(context, job.env));
   if (job.spec.key.empty()) job.spec.key = to_hex(random_bytes(16));
   for (const auto& warning : job.warnings) warn(context, warning);
+  return job;
+}
+
+Result<spec::ResolvedJob> resolve_here(Context& context, const spec::SubmitOptions& options,
+                                       CodeTaker& code) {
+  TRY(auto job, resolve_job(context, options));
   TRY_VOID(code.take(job));
   return job;
 }

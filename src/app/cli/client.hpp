@@ -23,7 +23,10 @@ Result<Accepted> accepted_by(Context& context, const Call& call);
 
 class CodeTaker;
 
-/// Resolves what was asked with this person's profile, environment and machine, and takes the code.
+/// Resolves what was asked with this person's profile, environment and machine. Stores nothing.
+Result<spec::ResolvedJob> resolve_job(Context& context, const spec::SubmitOptions& options);
+
+/// The same, and takes the code.
 Result<spec::ResolvedJob> resolve_here(Context& context, const spec::SubmitOptions& options,
                                        CodeTaker& code);
 

@@ -19,8 +19,10 @@ int finish(Context& context, Result<int> result) {
 
 /// These answer even where there is no home folder.
 bool needs_places(const Parsed& parsed) {
-  return parsed.verb != nullptr && !parsed.help && parsed.verb->name != "help" &&
-         parsed.verb->name != "version";
+  constexpr std::string_view kWithout[] = {"agent", "help", "version"};
+  return parsed.verb != nullptr && !parsed.help &&
+         std::find(std::begin(kWithout), std::end(kWithout), parsed.verb->name) ==
+             std::end(kWithout);
 }
 
 }  // namespace

@@ -1,16 +1,12 @@
 #include "app/cli/files.hpp"
 
 #include "edge/fs/files.hpp"
+#include "edge/fs/parent.hpp"
 
 namespace muster {
 namespace {
 
 constexpr const char* kProjectFile = "muster.yaml";
-
-std::string parent_of(const std::string& dir) {
-  const auto slash = dir.rfind('/');
-  return slash == 0 || slash == std::string::npos ? "/" : dir.substr(0, slash);
-}
 
 Result<std::optional<spec::ConfigFile>> read_if_there(const std::string& path) {
   auto text = fs::read_file(path, spec::YamlLimits{}.bytes);
@@ -23,11 +19,11 @@ Result<std::optional<spec::ConfigFile>> read_if_there(const std::string& path) {
 
 std::optional<std::string> find_project_file(const std::string& dir) {
   std::optional<std::string> found;
-  for (std::string at = dir;; at = parent_of(at)) {
+  for (std::string at = dir;; at = fs::parent_of(at)) {
     const std::string base = at == "/" ? "" : at;
     if (!found && fs::exists(base + "/" + kProjectFile)) found = base + "/" + kProjectFile;
     if (fs::exists(base + "/.git")) return found;
-    if (at == "/") break;
+    if (at == fs::parent_of(at)) break;
   }
   const std::string here = dir + "/" + kProjectFile;
   return fs::exists(here) ? std::optional(here) : std::nullopt;

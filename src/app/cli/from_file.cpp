@@ -10,6 +10,7 @@
 #include "app/cli/client.hpp"
 #include "app/cli/files.hpp"
 #include "app/cli/output.hpp"
+#include "app/cli/settle_secrets.hpp"
 #include "app/cli/submit_flags.hpp"
 #include "app/cli/take_code.hpp"
 #include "app/server/env_store.hpp"
@@ -34,14 +35,15 @@ struct Place {
   CodeTaker& code;
 };
 
-Result<spec::ResolvedJob> resolve_line(const Place& place, std::string_view line,
-                                       const spec::SubmitOptions& defaults) {
+Result<spec::ResolvedJob> resolve_line(const Context& context, const Place& place,
+                                       std::string_view line, const spec::SubmitOptions& defaults) {
   TRY(const auto options, spec::submit_options_from_json(line, defaults));
   TRY(const auto profile,
       spec::profile_of(place.config,
                        options.cluster ? *options.cluster : spec::chosen_profile(place.config)));
   TRY(auto job, spec::resolve(options, profile, node::machine_nodes(place.machine, profile),
                               place.submitter));
+  TRY_VOID(settle_secrets(context, job.env));
   if (job.spec.key.empty()) job.spec.key = to_hex(random_bytes(16));
   TRY_VOID(place.code.take(job));
   return job;
@@ -56,7 +58,7 @@ class LineBatch {
   Result<> add(std::string_view line) {
     ++line_number_;
     if (trimmed(line).empty()) return {};
-    const auto job = resolve_line(place_, line, defaults_);
+    const auto job = resolve_line(context_, place_, line, defaults_);
     if (!job) {
       TRY_VOID(send());  // answers stay in the order of the lines
       refuse(line_number_, job.error());

@@ -113,7 +113,7 @@ std::string overview_text(const std::vector<Verb>& verbs) {
   for (const auto group : groups_of(verbs, [](const Verb& v) { return v.group; })) {
     out += fmt::format("\n{}:\n", group.empty() ? "Verbs" : group);
     for (const auto& verb : verbs) {
-      if (verb.group != group) continue;
+      if (verb.group != group || !verb.is_for_people) continue;
       std::string left = fmt::format("  {}", verb.name);
       for (const auto alias : verb.aliases) left += fmt::format(", {}", alias);
       add_row(out, left, verb.summary);

@@ -66,7 +66,7 @@ Result<> print_record(Context& context, std::string_view json) {
 void print_table(Context& context, const Table& table, TableStyle style) {
   style.width = context.width;
   style.tab_separated = !context.out_is_tty;
-  context.out->write(render(table, style));
+  context.out->write(to_text(table, style));
 }
 
 int print_error(Context& context, const Error& error) {

@@ -46,6 +46,14 @@ Result<json::value> jobs_of(Context& context,
   return parsed;
 }
 
+Result<std::set<std::string>> of_live_jobs(Context& context, std::string_view name) {
+  TRY(const auto parsed, jobs_of(context, {{"final", "false"}}));
+  std::set<std::string> words;
+  for (const auto& job : list_at(parsed.get_object(), "jobs"))
+    words.emplace(text_at(job.as_object(), name));
+  return words;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<OwnSnapshots>> OwnSnapshots::open(Context& context) {
@@ -114,11 +122,9 @@ Result<std::map<std::string, SnapshotUse>> snapshot_uses(Context& context) {
 }
 
 Result<std::set<std::string>> live_snapshots(Context& context) {
-  TRY(const auto parsed, jobs_of(context, {{"final", "false"}}));
-  std::set<std::string> ids;
-  for (const auto& job : list_at(parsed.get_object(), "jobs"))
-    ids.emplace(text_at(job.as_object(), "snapshot"));
-  return ids;
+  return of_live_jobs(context, "snapshot");
 }
+
+Result<std::set<std::string>> live_jobs(Context& context) { return of_live_jobs(context, "id"); }
 
 }  // namespace muster

@@ -50,7 +50,8 @@ struct SnapshotUse {
   std::string newest;  // the document of the newest of them
 };
 Result<std::map<std::string, SnapshotUse>> snapshot_uses(Context& context);
-/// Those of jobs that have not ended.
+/// Those of jobs that have not ended; and these jobs.
 Result<std::set<std::string>> live_snapshots(Context& context);
+Result<std::set<std::string>> live_jobs(Context& context);
 
 }  // namespace muster

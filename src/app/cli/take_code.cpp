@@ -13,6 +13,7 @@
 #include "edge/blob/open.hpp"
 #include "edge/fs/files.hpp"
 #include "edge/fs/own_folder.hpp"
+#include "edge/fs/parent.hpp"
 #include "edge/tree/survey.hpp"
 
 namespace muster {
@@ -20,11 +21,6 @@ namespace {
 
 constexpr std::uint64_t kLarge = 256U << 20;
 constexpr std::uint64_t kMany = 50'000;
-
-std::string parent_of(const std::string& dir) {
-  const auto slash = dir.rfind('/');
-  return slash == std::string::npos || slash == 0 ? "/" : dir.substr(0, slash);
-}
 
 /// A folder such as /tmp, where things of all kinds and people lie.
 bool is_everybodys(const std::string& dir) {
@@ -68,7 +64,7 @@ std::string code_top(const std::string& dir, const std::string& home) {
   const auto here = without_end_slashes(dir);
   const auto refused = without_end_slashes(home);
   if (here == "/" || here == refused || is_everybodys(here)) return {};
-  for (auto at = here; at != "/" && at != refused && !is_everybodys(at); at = parent_of(at))
+  for (auto at = here; at.size() > 1 && at != refused && !is_everybodys(at); at = fs::parent_of(at))
     for (const char* mark : {"muster.yaml", ".musterignore", ".amlignore", ".git"})
       if (fs::exists(at + "/" + mark)) return at;
   return here;
@@ -106,18 +102,30 @@ Result<> CodeTaker::take(spec::ResolvedJob& job) {
   const auto top = code_top(job.spec.dir, home == context_.env.end() ? "" : home->second);
   if (top.empty()) {
     if (context_.err_is_tty)
-      say(context_, fmt::format("muster: {} is no project folder: the job runs in place, without a "
-                                "snapshot",
-                                printable(job.spec.dir)));
+      say(context_,
+          fmt::format(
+              "muster: {} is no project folder: the job {}", printable(job.spec.dir),
+              job.spec.pod ? "gets nothing but its image" : "runs in place, without a snapshot"));
     return {};
   }
   TRY(auto code, take_folder(top, job.allow_racy));
   const auto dir = without_end_slashes(job.spec.dir);
   if (dir.size() > top.size()) code.below = dir.substr(top.size() + 1);
+  if (job.spec.pod) leave_links(code);
   code.setup = job.spec.code.setup;
   code.requirements = job.spec.code.requirements;
   job.spec.code = std::move(code);
   return {};
+}
+
+/// A pod cannot follow a link to what lies here; nor does it get what ignore rules leave out.
+void CodeTaker::leave_links(Code& code) {
+  if (code.links.empty()) return;
+  warn(context_,
+       fmt::format("the job will not find what ignore rules leave out: {}; a volume of the "
+                   "cluster may hold it (volumes)",
+                   join(code.links, ", ")));
+  code.links.clear();
 }
 
 Result<Code> CodeTaker::take_folder(const std::string& top, bool allow_racy) {
@@ -145,6 +153,13 @@ Result<Taken> CodeTaker::send_folder(const std::string& top, bool allow_racy) {
   pins_.push_back(sent.pin);
   for (const auto& path : sent.specials)
     warn(context_, fmt::format("{} is no file, folder or link: left out", printable(path)));
+  for (const auto& name : sent.partly_at_top)
+    warn(context_, fmt::format("{} is ignored but for what git tracks in it: the rest of it is "
+                               "neither taken nor linked",
+                               printable(name)));
+  if (!sent.index_fault.empty())
+    warn(context_, fmt::format("{}: files that git tracks but .gitignore names are left out",
+                               printable(sent.index_fault)));
   Code code{
       .snapshot = tree::to_hex(sent.id), .top = top, .below = {}, .links = sent.ignored_at_top};
   add_git_info(code, cache_file + ".git");

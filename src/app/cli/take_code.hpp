@@ -38,6 +38,7 @@ class CodeTaker {
 
  private:
   Result<> hold(const std::string& wanted);
+  void leave_links(Code& code);
   void tell_large(const std::string& top, const std::string& cache_file);
 
   Context& context_;

@@ -37,6 +37,7 @@ struct Verb {
   std::string_view usage;    // what follows "muster "
   Operands operands = Operands::none;
   std::vector<Option> options;
+  bool is_for_people = true;  // else the overview leaves it out; it has its help all the same
   Result<int> (*run)(Context&, const Parsed&) = nullptr;
 };
 

@@ -9,6 +9,8 @@
 #include "base/units.hpp"
 #include "core/model/json.hpp"
 #include "core/model/states.hpp"
+#include "edge/fs/files.hpp"
+#include "edge/process/node_setup.hpp"
 
 namespace muster {
 namespace {
@@ -91,6 +93,26 @@ Result<snapshot::JobTree> tree_of(const Context& context, const json::object& jo
   return std::move(*tree);
 }
 
+/// What the set-up wrote is not the job's: then the tree it made is what the job began with.
+Result<std::string> prepared_tree(Context& context, const json::object& job) {
+  const auto* code = field(job, "code");
+  const auto* setup = code == nullptr ? nullptr : field(code->as_object(), "setup");
+  FolderPlan plan;
+  plan.snapshot = text_at(job, "snapshot");
+  plan.trees = context.paths.state + "/trees";
+  if (setup != nullptr) {
+    TRY(plan.setup, bytes_from_json(*setup));
+  }
+  if (plan.setup.empty()) return std::string();
+  if (const auto* list = field(code->get_object(), "requirements")) {
+    TRY(plan.requirements, bytes_from_json(*list));
+  }
+  auto tree = process::prepared_tree(plan);
+  if (fs::exists(tree)) return tree;
+  warn(context, "the tree that the set-up made is gone: what the set-up wrote is shown as well");
+  return std::string();
+}
+
 /// Without paths everything; else these, and what lies in them.
 bool is_asked(const std::string& path, const std::vector<std::string>& paths) {
   return paths.empty() || std::any_of(paths.begin(), paths.end(), [&](const std::string& asked) {
@@ -110,6 +132,12 @@ std::vector<std::string> plain_paths(const Parsed& parsed) {
   return paths;
 }
 
+Result<UniqueFd> open_folder(const std::string& path) {
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd) return fail_errno(fmt::format("cannot open {}", printable(path)), errno);
+  return fd;
+}
+
 Result<int> run(Context& context, const Parsed& parsed) {
   if (parsed.operands.empty())
     return fail(Kind::usage, "diff needs a job",
@@ -118,17 +146,21 @@ Result<int> run(Context& context, const Parsed& parsed) {
   TRY(const auto document, parse_json(code.text));
   const auto& job = document.as_object();
   TRY(const auto place, place_of(job, parsed));
-  TRY(const auto tree, tree_of(context, job, place));
+  TRY(auto tree, tree_of(context, job, place));
+  TRY(tree.prepared, prepared_tree(context, job));
   TRY(const auto store, OwnSnapshots::open(context));
-  const UniqueFd top(::open(tree.folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!top) return fail_errno(fmt::format("cannot open {}", printable(tree.folder)), errno);
+  TRY(const auto top, open_folder(tree.folder));
+  UniqueFd prepared;
+  if (!tree.prepared.empty()) {
+    TRY(prepared, open_folder(tree.prepared));
+  }
+  const ChangeSources sources{store->chunks(), prepared.get(), top.get()};
   const auto paths = plain_paths(parsed);
   ChangePrinter printer(context, parsed.has("patch") ? ChangeStyle::patch : ChangeStyle::names);
   TRY_VOID(within(snapshot::job_changes(store->chunks(), code.snapshot, tree,
                                         [&](const snapshot::FolderChange& change) -> Result<> {
                                           if (!is_asked(change.path(), paths)) return {};
-                                          return printer.add(
-                                              change_of(change, store->chunks(), top.get()));
+                                          return printer.add(change_of(change, sources));
                                         }),
                   printable(tree.folder)));
   TRY_VOID(

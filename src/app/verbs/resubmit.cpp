@@ -1,6 +1,7 @@
 #include "app/cli/after_submit.hpp"
 #include "app/cli/client.hpp"
 #include "app/cli/output.hpp"
+#include "app/cli/settle_secrets.hpp"
 #include "app/cli/submit_flags.hpp"
 #include "app/cli/take_code.hpp"
 #include "app/cli/verb.hpp"
@@ -39,6 +40,8 @@ Result<int> run(Context& context, const Parsed& parsed) {
   TRY(auto options, submit_options(parsed));
   const auto id = options.command.front();
   options.command.erase(options.command.begin());
+  for (auto& [name, value] : options.env)
+    if (value) TRY_VOID(take_secret(context, name, *value));
   if (!options.key) options.key = to_hex(random_bytes(16));
   json::object body;
   TRY(body["options"], parse_json(spec::to_json(options)));

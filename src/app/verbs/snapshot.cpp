@@ -1,8 +1,13 @@
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 
+#include "app/api/start.hpp"
 #include "app/cli/changes_text.hpp"
 #include "app/cli/output.hpp"
 #include "app/cli/own_snapshots.hpp"
@@ -126,25 +131,56 @@ Result<int> verify(Context& context, const Parsed& parsed, std::span<const std::
   return found.faults.empty() ? 0 : row_of(Kind::corrupt).exit_code;
 }
 
-Result<int> prune(Context& context, const Parsed&, std::span<const std::string>) {
-  TRY(const auto pruned, prune_snapshots(context));
+/// What the server starts by itself: nobody waits for it, it does not outlive the server, and
+/// starts none.
+void step_back(Context& context) {
+  // Shared by the copies a std::function may make of its target.
+  auto kept = std::make_shared<std::unique_ptr<Api>>();
+  context.open_api = [kept](Context& from) -> Result<Api*> {
+    TRY(*kept, api::connect_only(from.paths.state));
+    return kept->get();
+  };
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  ::setpriority(PRIO_PROCESS, 0, 19);
+  constexpr int kWhoProcess = 1, kIdleClass = 3 << 13;  // of ioprio_set(2)
+  ::syscall(SYS_ioprio_set, kWhoProcess, 0, kIdleClass);
+}
+
+std::string record_of(const Pruned& pruned) {
+  return json::serialize(json::object{{"schema", 1},
+                                      {"snapshots", pruned.snapshots},
+                                      {"bytes", pruned.bytes},
+                                      {"trees", pruned.trees.folders},
+                                      {"tree_bytes", pruned.trees.bytes},
+                                      {"venvs", pruned.venvs.folders},
+                                      {"venv_bytes", pruned.venvs.bytes}});
+}
+
+Result<int> prune(Context& context, const Parsed& parsed, std::span<const std::string>) {
+  const bool is_told = parsed.has("dry-run"), is_servers = parsed.has("background");
+  if (is_servers) step_back(context);
+  TRY(const auto pruned, prune_snapshots(context, is_told      ? Pruning::only_told
+                                                  : is_servers ? Pruning::by_server
+                                                               : Pruning::by_hand));
   if (wants_record(context)) {
-    TRY_VOID(print_record(context, json::serialize(json::object{{"schema", 1},
-                                                                {"snapshots", pruned.snapshots},
-                                                                {"trees", pruned.trees},
-                                                                {"bytes", pruned.bytes}})));
+    TRY_VOID(print_record(context, record_of(pruned)));
     return 0;
   }
-  print_line(context, fmt::format("removed: snapshots {}, restored trees {}; freed {} of the store",
-                                  pruned.snapshots, pruned.trees, size_text(pruned.bytes)));
+  print_line(
+      context,
+      fmt::format("{}: snapshots {} ({} of the store), restored trees {} ({}), Python "
+                  "environments {} ({})",
+                  is_told ? "would go" : "removed", pruned.snapshots, size_text(pruned.bytes),
+                  pruned.trees.folders, size_text(pruned.trees.bytes), pruned.venvs.folders,
+                  size_text(pruned.venvs.bytes)));
   return 0;
 }
 
 struct Sub {
   std::string_view name;
   std::string_view usage;
-  std::size_t least, most;  // words after its name
-  std::string_view option;  // the one it takes
+  std::size_t least, most;   // words after its name
+  std::string_view options;  // those it takes, with spaces between them
   Result<int> (*run)(Context&, const Parsed&, std::span<const std::string>);
 };
 
@@ -153,7 +189,7 @@ constexpr Sub kSubs[] = {{"list", "list", 0, 0, "", list},
                          {"diff", "diff A B [--patch]", 2, 2, "patch", diff},
                          {"checkout", "checkout ID DIR", 2, 2, "", checkout},
                          {"verify", "verify [--repair]", 0, 0, "repair", verify},
-                         {"prune", "prune", 0, 0, "", prune}};
+                         {"prune", "prune [--dry-run]", 0, 0, "dry-run background", prune}};
 
 Result<const Sub*> find_sub(const std::vector<std::string>& words) {
   std::vector<std::string> names;
@@ -180,8 +216,9 @@ Result<int> run(Context& context, const Parsed& parsed) {
                                             : fmt::format("{} or {}", sub->least, sub->most),
                     words.size()),
         usage);
+  const auto known = split(sub->options, ' ');
   for (const auto& [name, value] : parsed.options)
-    if (name != sub->option)
+    if (std::find(known.begin(), known.end(), name) == known.end())
       return fail(Kind::usage, fmt::format("snapshot {} has no --{}", sub->name, name), usage);
   auto ended = sub->run(context, parsed, words);
   if (!ended && ended.error().kind == Kind::corrupt && ended.error().fix.empty())
@@ -201,7 +238,11 @@ Verb verb_snapshot() {
           .options = {{.name = "patch",
                        .letter = 'p',
                        .text = "diff: the differences of text files, as a patch"},
-                      {.name = "repair", .text = "verify: remove what is damaged"}},
+                      {.name = "repair", .text = "verify: remove what is damaged"},
+                      {.name = "dry-run", .text = "prune: only say what would go"},
+                      {.name = "background",
+                       .text = "prune: what was not used for long, with patience",
+                       .group = "Used by muster itself"}},
           .run = run};
 }
 

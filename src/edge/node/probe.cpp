@@ -88,6 +88,8 @@ Result<Machine> probe_machine(const Roots& roots) {
 }
 
 std::vector<Node> machine_nodes(const Machine& machine, const spec::Profile& profile) {
+  // Elsewhere there is nothing of this machine, and what is there is known by looking.
+  if (profile.kind != "local") return {};
   if (profile.nodes.empty())
     return {Node{.name = NodeName("local"),
                  .cluster = profile.name,

@@ -20,6 +20,21 @@ bool is_our_user(int fd) {
   return ::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == ::geteuid();
 }
 
+bool bind_to(int socket, const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+  return ::bind(socket, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+}
+
+/// Where there is no /proc a short name is had by going there.
+bool bind_there(int socket, int dir_fd) {
+  const UniqueFd here(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!here || ::fchdir(dir_fd) != 0) return false;
+  const bool is_bound = bind_to(socket, "ctl");
+  return ::fchdir(here.get()) == 0 && is_bound;
+}
+
 bool is_known(const std::string& what) {
   return what == "stop" || what == "signal" || what == "ack";
 }
@@ -37,16 +52,13 @@ void Control::add_to(std::vector<pollfd>& fds) const {
 void Control::listen() {
   UniqueFd listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!listener) return;
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  const auto path = short_name(dir_fd_, "ctl");
-  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
   ::unlinkat(dir_fd_, "ctl", 0);
   const auto before = ::umask(0177);
-  const int bound = ::bind(listener.get(), reinterpret_cast<sockaddr*>(&address), sizeof address);
+  const bool is_bound = bind_to(listener.get(), short_name(dir_fd_, "ctl")) ||
+                        (errno == ENOENT && bind_there(listener.get(), dir_fd_));
   ::umask(before);
   // A full disk leaves no socket: tried again at the next turn.
-  if (bound == 0 && ::listen(listener.get(), 4) == 0) listener_ = std::move(listener);
+  if (is_bound && ::listen(listener.get(), 4) == 0) listener_ = std::move(listener);
 }
 
 bool Control::accept_newest() {

@@ -16,17 +16,29 @@ namespace muster::process {
 
 enum class Stream : std::uint8_t { out = 0, err = 1 };
 
-class RankLog {
+/// Where what one rank says goes.
+struct RankSink {
+  virtual ~RankSink() = default;
+  virtual void append(Stream stream, std::string_view bytes, WallTime at) = 0;
+  /// Nothing more comes.
+  virtual void finish(WallTime at) = 0;
+  /// After finish(): what is missing without a mark of it, for people; empty when nothing is.
+  virtual std::string lost() const = 0;
+  /// Of the stream as it was passed on.
+  virtual std::int64_t bytes(Stream stream) const = 0;
+  virtual std::string xxh3(Stream stream) const = 0;
+};
+
+class RankLog final : public RankSink {
  public:
   /// `dir_fd` must outlive it.
   RankLog(int dir_fd, int rank);
-  void append(Stream stream, std::string_view bytes, WallTime at);
+  void append(Stream stream, std::string_view bytes, WallTime at) override;
   /// Marks a gap that is still open.
-  void finish(WallTime at);
-  /// After finish(): what is missing without a mark in the file, for people; empty when nothing is.
-  std::string lost() const;
-  std::int64_t bytes(Stream stream) const { return file_of(stream).size; }
-  std::string xxh3(Stream stream) const { return file_of(stream).hash.hex(); }
+  void finish(WallTime at) override;
+  std::string lost() const override;
+  std::int64_t bytes(Stream stream) const override { return file_of(stream).size; }
+  std::string xxh3(Stream stream) const override { return file_of(stream).hash.hex(); }
 
  private:
   struct File {

@@ -1,7 +1,6 @@
 #include "edge/process/node_setup.hpp"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,9 +10,12 @@
 #include "base/hash.hpp"
 #include "base/text.hpp"
 #include "edge/fs/files.hpp"
+#include "edge/fs/lock_file.hpp"
 #include "edge/fs/remove_tree.hpp"
 #include "edge/process/exec_program.hpp"
+#include "edge/tree/boot_mark.hpp"
 #include "edge/tree/copy.hpp"
+#include "edge/tree/idle_trees.hpp"
 
 namespace muster::process {
 namespace {
@@ -22,7 +24,6 @@ constexpr const char* kVenvScript =
     "set -e\n"
     "python3 -m venv \"$1\"\n"
     "\"$1/bin/python\" -m pip install --disable-pip-version-check --no-input -r \"$2\"\n";
-constexpr const char* kReady = ".muster-ready";
 
 struct Work {
   std::vector<std::string> argv;
@@ -80,20 +81,14 @@ Result<> run_logged(const Work& work, std::string_view what) {
                       work.log);
 }
 
-Result<UniqueFd> lock_file(const std::string& path) {
-  UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!fd) return fail_errno(fmt::format("cannot open {}", path), errno);
-  while (::flock(fd.get(), LOCK_EX) != 0)
-    if (errno != EINTR) return fail_errno(fmt::format("cannot lock {}", path), errno);
-  return fd;
-}
-
 std::string restored(const FolderPlan& plan) { return plan.trees + "/" + plan.snapshot; }
 
 /// One environment for each list of requirements and each PATH by which a python is found.
-Result<std::string> make_venv(const FolderPlan& plan, const Environment& env,
-                              const std::string& log) {
-  const auto list = restored(plan) + "/" + plan.requirements;
+/// The attempt's link to it is made under the lock: who collects sees that it is used.
+Result<> make_venv(const FolderPlan& plan, const std::string& tree, const Environment& env,
+                   const std::string& attempt_dir) {
+  const auto log = attempt_dir + "/" + kSetupLog;
+  const auto list = tree + "/" + plan.requirements;
   const auto text = fs::read_file(list);
   if (!text)
     return failed_setup(fmt::format("the snapshot has no {}", printable(plan.requirements)), log);
@@ -102,40 +97,57 @@ Result<std::string> make_venv(const FolderPlan& plan, const Environment& env,
       sha256_hex(*text + '\0' + (path == env.end() ? std::string() : path->second)).substr(0, 32);
   const auto venv = plan.venvs + "/" + name;
   TRY_VOID(fs::make_dirs(plan.venvs));
-  TRY(const auto lock, lock_file(venv + ".lock"));
-  if (fs::exists(venv + "/" + kReady)) return venv;
+  TRY(const auto lock, fs::lock_file(venv + ".lock"));
+  const auto link = attempt_dir + "/" + kSetupVenv;
+  if (::symlink(venv.c_str(), link.c_str()) != 0 && errno != EEXIST)
+    return fail_errno(fmt::format("cannot link {}", link), errno);
+  const auto mark = venv + "/" + snapshot::kVenvMark;
+  if (fs::exists(mark)) {
+    snapshot::renew_mark(mark);
+    return {};
+  }
   fs::remove_tree(venv);  // what a killed set-up left
-  TRY_VOID(
-      run_logged({{"/bin/sh", "-c", kVenvScript, "setup", venv, list}, restored(plan), env, log},
-                 "installing the requirements"));
-  TRY_VOID(fs::write_whole(venv + "/" + kReady, *text));
-  return venv;
+  TRY_VOID(run_logged({{"/bin/sh", "-c", kVenvScript, "setup", venv, list}, tree, env, log},
+                      "installing the requirements"));
+  return fs::write_whole(mark, *text);
+}
+
+Result<> run_setup(const FolderPlan& plan, const std::string& tree, const Environment& env,
+                   const std::string& log) {
+  auto inside = env;
+  inside["PWD"] = tree;
+  return run_logged({{"/bin/sh", "-c", plan.setup}, tree, inside, log}, "the set-up");
 }
 
 /// The set-up text runs in a copy; when it has succeeded, the copy is the tree of all such jobs.
 Result<> make_tree(const FolderPlan& plan, const Environment& env, const std::string& log) {
   const auto tree = prepared_tree(plan);
-  const auto mark = tree + ".boot";
-  TRY(const auto boot, fs::boot_id());
-  TRY(const auto lock, lock_file(tree + ".lock"));
-  const auto made_in = fs::read_file(mark, 256);
-  if (made_in && *made_in == boot && fs::exists(tree)) return {};
+  TRY(const auto lock, fs::lock_file(tree + ".lock"));
+  TRY(const bool is_there, snapshot::is_whole(tree));
+  if (is_there) return {};
   const auto temporary = tree + ".new";
   fs::remove_tree(temporary);
   fs::remove_tree(tree);
   TRY_VOID(fs::make_dirs(temporary));
   TRY_VOID(snapshot::copy_tree(restored(plan), temporary));
-  auto inside = env;
-  inside["PWD"] = temporary;
-  const auto done =
-      run_logged({{"/bin/sh", "-c", plan.setup}, temporary, inside, log}, "the set-up");
+  const auto done = run_setup(plan, temporary, env, log);
   if (!done) {
     fs::remove_tree(temporary);
     return done;
   }
   if (::rename(temporary.c_str(), tree.c_str()) != 0)
     return fail_errno(fmt::format("cannot move {}", temporary), errno);
-  return fs::write_whole(mark, boot);
+  return snapshot::mark_whole(tree);
+}
+
+/// What the set-up text and the ranks run with.
+Result<Environment> make_surroundings(const FolderPlan& plan, const std::string& tree,
+                                      const Environment& env, const std::string& attempt_dir) {
+  auto surroundings = env;
+  if (plan.requirements.empty()) return surroundings;
+  TRY_VOID(make_venv(plan, tree, env, attempt_dir));
+  use_setup(surroundings, attempt_dir);
+  return surroundings;
 }
 
 }  // namespace
@@ -146,16 +158,16 @@ std::string prepared_tree(const FolderPlan& plan) {
 }
 
 Result<> set_up(const FolderPlan& plan, const Environment& env, const std::string& attempt_dir) {
+  TRY(const auto surroundings, make_surroundings(plan, restored(plan), env, attempt_dir));
   const auto log = attempt_dir + "/" + kSetupLog;
-  auto surroundings = env;
-  if (!plan.requirements.empty()) {
-    TRY(const auto venv, make_venv(plan, env, log));
-    const auto link = attempt_dir + "/" + kSetupVenv;
-    if (::symlink(venv.c_str(), link.c_str()) != 0 && errno != EEXIST)
-      return fail_errno(fmt::format("cannot link {}", link), errno);
-    use_setup(surroundings, attempt_dir);
-  }
   return plan.setup.empty() ? Result<>() : make_tree(plan, surroundings, log);
+}
+
+Result<> set_up_in(const std::string& tree, const FolderPlan& plan, const Environment& env,
+                   const std::string& attempt_dir) {
+  TRY(const auto surroundings, make_surroundings(plan, tree, env, attempt_dir));
+  const auto log = attempt_dir + "/" + kSetupLog;
+  return plan.setup.empty() ? Result<>() : run_setup(plan, tree, surroundings, log);
 }
 
 void use_setup(Environment& env, const std::string& attempt_dir) {

@@ -19,6 +19,10 @@ inline constexpr const char* kSetupVenv = "venv";
 /// Does what is missing. What fails is told with the end of its log; its `where` is "setup".
 Result<> set_up(const FolderPlan& plan, const Environment& env, const std::string& attempt_dir);
 
+/// The same in a tree that is one attempt's own: the set-up text runs in it, not in a copy.
+Result<> set_up_in(const std::string& tree, const FolderPlan& plan, const Environment& env,
+                   const std::string& attempt_dir);
+
 /// The variables of a set-up attempt: its Python environment first.
 void use_setup(Environment& env, const std::string& attempt_dir);
 

@@ -33,6 +33,16 @@ Environment environment_of(const NodeOrder& order, const RankPlan& rank) {
   return env;
 }
 
+/// An input that has ended; an image need not have a /dev.
+Result<UniqueFd> open_nothing() {
+  UniqueFd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (null) return null;
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return fail_errno("cannot make a pipe", errno);
+  ::close(ends[1]);
+  return UniqueFd(ends[0]);
+}
+
 SpawnOrder spawn_order_of(const NodeOrder& order, const RankPlan& rank, const Cgroup& cgroup) {
   return {.argv = order.plan.argv,
           .env = environment_of(order, rank),
@@ -46,13 +56,13 @@ SpawnOrder spawn_order_of(const NodeOrder& order, const RankPlan& rank, const Cg
 
 }  // namespace
 
-RankTable::RankTable(const NodeOrder& order, int dir_fd) : order_(order) {
+RankTable::RankTable(const NodeOrder& order, const MakeSink& make_sink) : order_(order) {
   for (const auto& plan : order.plan.nodes.front().ranks)
     ranks_.push_back({.plan = &plan,
                       .pid = 0,
                       .exit = {.rank = plan.rank},
                       .max_rss_bytes = 0,
-                      .log = RankLog(dir_fd, plan.rank),
+                      .log = make_sink(plan.rank),
                       .pipes = {}});
 }
 
@@ -72,8 +82,7 @@ Result<> RankTable::start_all(const Cgroup& cgroup) {
 
 Result<> RankTable::start(Rank& rank, const Cgroup& cgroup) {
   auto order = spawn_order_of(order_, *rank.plan, cgroup);
-  const UniqueFd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  if (!null) return fail_errno("cannot open /dev/null", errno);
+  TRY(const auto null, open_nothing());
   UniqueFd write_ends[2];
   for (int i = 0; i < 2; ++i) {
     int ends[2];
@@ -152,7 +161,7 @@ void RankTable::pump(Rank& rank, Stream stream) {
   buffer_.resize(kPiece);
   const auto got = ::read(pipe.get(), buffer_.data(), buffer_.size());
   if (got > 0)
-    rank.log.append(stream, {buffer_.data(), static_cast<std::size_t>(got)}, wall_now());
+    rank.log->append(stream, {buffer_.data(), static_cast<std::size_t>(got)}, wall_now());
   else if (got == 0 || (errno != EAGAIN && errno != EINTR))
     pipe.reset();
 }
@@ -166,14 +175,14 @@ ExitRecord RankTable::finish(const Counters& counters, bool has_cgroup) {
   ExitRecord record{.ranks = {}, .killed_by = {}, .why = why_};
   std::int64_t known_cpu_us = 0;
   for (auto& rank : ranks_) {
-    rank.log.finish(wall_now());
-    if (const auto lost = rank.log.lost(); !lost.empty())
+    rank.log->finish(wall_now());
+    if (const auto lost = rank.log->lost(); !lost.empty())
       record.why +=
           (record.why.empty() ? "" : "; ") + fmt::format("rank {}: {}", rank.exit.rank, lost);
-    rank.exit.out_bytes = rank.log.bytes(Stream::out);
-    rank.exit.err_bytes = rank.log.bytes(Stream::err);
-    rank.exit.out_xxh3 = rank.log.xxh3(Stream::out);
-    rank.exit.err_xxh3 = rank.log.xxh3(Stream::err);
+    rank.exit.out_bytes = rank.log->bytes(Stream::out);
+    rank.exit.err_bytes = rank.log->bytes(Stream::err);
+    rank.exit.out_xxh3 = rank.log->xxh3(Stream::out);
+    rank.exit.err_xxh3 = rank.log->xxh3(Stream::err);
     if (!has_cgroup) rank.exit.peak_bytes = rank.max_rss_bytes;
     known_cpu_us += rank.exit.cpu_us;
     record.ranks.push_back(rank.exit);

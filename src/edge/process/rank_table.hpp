@@ -4,6 +4,8 @@
 #include <poll.h>
 
 #include <deque>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -16,8 +18,9 @@ namespace muster::process {
 
 class RankTable {
  public:
-  /// `order` and `dir_fd` must outlive it.
-  RankTable(const NodeOrder& order, int dir_fd);
+  using MakeSink = std::function<std::unique_ptr<RankSink>(int rank)>;
+  /// `order` must outlive it.
+  RankTable(const NodeOrder& order, const MakeSink& make_sink);
 
   /// An error means that nothing was started at all. A program that cannot be run is a rank that
   /// ended with 126 or 127.
@@ -46,7 +49,7 @@ class RankTable {
     pid_t pid = 0;  // 0: not running
     RankExit exit;
     std::int64_t max_rss_bytes = 0;
-    RankLog log;
+    std::unique_ptr<RankSink> log;
     UniqueFd pipes[2];
   };
   Result<> start(Rank& rank, const Cgroup& cgroup);

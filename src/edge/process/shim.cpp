@@ -89,7 +89,7 @@ class Shim {
         control_(std::move(link), dir_.get()),
         cgroup_(open_cgroup(order.slot)),
         tree_(*cgroup_),
-        ranks_(order, dir_.get()),
+        ranks_(order, [this](int rank) { return std::make_unique<RankLog>(dir_.get(), rank); }),
         folder_(attempt_dir(order.home, order.plan.ref, order.node), order.plan.folder,
                 order.plan.env) {}
 

@@ -17,6 +17,9 @@ bool has_children() {
   return ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 || errno != ECHILD;
 }
 
+/// Of a pid namespace: then everything else in it is ours, and no /proc is needed to find it.
+bool is_first_process() { return ::getpid() == 1; }
+
 /// A stopped process cannot fork, so rounds of stopping come to an end; a killed one might have
 /// forked in the meantime.
 void stop_then_kill_descendants() {
@@ -38,12 +41,19 @@ void stop_then_kill_descendants() {
 
 void ProcessTree::signal_all(int signal) {
   if (cgroup_.signal_all(signal) > 0) return;
+  if (is_first_process()) {
+    ::kill(-1, signal);
+    return;
+  }
   for (const auto id : descendants_of(::getpid())) send_signal(id, signal);
 }
 
 void ProcessTree::kill_sweep() {
   if (cgroup_.kill_all() > 0) return;
-  if (has_children()) stop_then_kill_descendants();
+  if (is_first_process())
+    ::kill(-1, SIGKILL);
+  else if (has_children())
+    stop_then_kill_descendants();
 }
 
 bool ProcessTree::is_gone() const { return !has_children() && cgroup_.is_empty(); }

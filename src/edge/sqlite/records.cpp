@@ -177,6 +177,25 @@ Result<bool> Records::env_in_use(std::string_view env_id) {
   return found == 1;
 }
 
+Result<bool> Records::has(const JobId& id) {
+  TRY(const auto found, db_.integer("SELECT count(*) FROM jobs WHERE id = ?1", id.str()));
+  return found == 1;
+}
+
+Result<std::vector<Job>> Records::keeping_nothing() {
+  std::vector<Job> jobs;
+  // A word in a command that reads the same has its quotes escaped.
+  TRY(auto rows, db_.statement("SELECT j.seq, j.body FROM events e JOIN jobs j"
+                               " ON j.submitted_event = e.seq WHERE"
+                               " instr(e.body, '\"keep\":\"none\"') > 0"));
+  for (;;) {
+    TRY(const bool has_row, rows.step());
+    if (!has_row) return jobs;
+    TRY(auto job, job_of_row(rows.integer(0), rows.text(1)));
+    jobs.push_back(std::move(job));
+  }
+}
+
 Result<std::unique_ptr<Records>> open_records(const std::string& path) {
   TRY(auto db, sqlite::Db::open(path, sqlite::OpenMode::read_only));
   TRY(const auto migrations, sqlite::built_in_migrations());

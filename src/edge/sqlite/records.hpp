@@ -55,6 +55,7 @@ class Records {
   /// several, Kind::not_found names the nearest.
   Result<JobSeq> resolve(std::string_view text);
   Result<JobDetail> detail(JobSeq seq);
+  Result<bool> has(const JobId& id);
   /// Events beyond `after`, of one job or of all; limit 0 means all.
   Result<std::vector<EventRow>> events(std::int64_t after, std::optional<JobSeq> job,
                                        std::size_t limit);
@@ -66,6 +67,8 @@ class Records {
   Result<std::map<std::string, std::int64_t>> counts();
   /// Whether a job that is not final refers to this environment.
   Result<bool> env_in_use(std::string_view env_id);
+  /// All jobs with `keep: none`; the few that there are.
+  Result<std::vector<Job>> keeping_nothing();
 
  private:
   sqlite::Db db_;

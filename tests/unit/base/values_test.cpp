@@ -91,9 +91,9 @@ TEST(Table, FoldsEqualColumnsAndClipsToTheWidth) {
                   {.title = "USER", .may_fold = true},
                   {.title = "COMMAND", .is_flexible = true}},
       .rows = {{"a1", "ann", "python train.py --with-many-arguments"}, {"b22", "ann", "true"}}};
-  EXPECT_EQ(render(table, {.width = 24}),
+  EXPECT_EQ(to_text(table, {.width = 24}),
             "USER: ann\nID   COMMAND\na1   python train.py --…\nb22  true\n");
-  EXPECT_EQ(render(table, {.tab_separated = true}),
+  EXPECT_EQ(to_text(table, {.tab_separated = true}),
             "ID\tUSER\tCOMMAND\na1\tann\tpython train.py --with-many-arguments\nb22\tann\ttrue\n");
 }
 

@@ -70,7 +70,7 @@ TEST(Output, YamlIsReadable) {
   EXPECT_EQ(*text,
             "jobs:\n"
             "  - id: ada_1\n"
-            "    n: 2\n"
+            "    \"n\": 2\n"  // YAML 1.1 has n for no
             "    tags: {}\n"
             "    args:\n"
             "      - \"a b\"\n"
