@@ -74,6 +74,8 @@ class ResponseReader {
   const Headers& headers() const;
   /// The body's bytes since the last call.
   std::string take_body();
+  /// What came after the answer: the first bytes of another protocol (101).
+  std::string take_rest() { return std::move(buffer_); }
 
  private:
   class Parser;
