@@ -145,6 +145,7 @@ std::vector<EventBody> sample_events() {
       Submitted{JobId("ann_1772366400_0badcafe"), sample_spec()},
       Placed{.attempt = 2, .epoch = 42, .placements = sample_placements(), .port = 20002},
       PortMoved{.attempt = 2, .port = 20003},
+      Seated{.attempt = 2, .nodes = {NodeName("gpu-0"), NodeName("gpu-1")}},
       Started{.attempt = 2},
       NodeEnded{.attempt = 2,
                 .end = {.node = 1,

@@ -2,6 +2,7 @@
 
 #include "base/text.hpp"
 #include "core/spec/config_keys.hpp"
+#include "core/spec/pod_keys.hpp"
 
 namespace muster::spec {
 namespace {
@@ -93,17 +94,25 @@ class FileReader {
       return fail_at(file_.path, value, fmt::format("{} has no value", key.text),
                      "remove it, or give it a value");
     if (row->name == "_base_") return read_base(layer, value);
+    TRY_VOID(check_owner(*row, key));
     switch (row->shape) {
       case KeyShape::scalar: return add_scalar(layer, key.text, value);
       case KeyShape::map: return add_map(layer, *row, value);
       case KeyShape::list:
-        // The server has the nodes, and it serves all projects of a person.
-        if (layer_ == Layer::project)
-          return fail_at(file_.path, key, "nodes are this machine's, not a project's",
-                         "move them to the person's own file: muster config path");
-        return add_nodes(layer, value);
+        return row->name == "nodes" ? add_nodes(layer, value) : add_list(layer, *row, value);
     }
     return {};
+  }
+
+  /// The server has the nodes and the connections, and it serves all projects of a person. A
+  /// kubeconfig may name programs to run: no folder that was cloned may choose one.
+  Result<> check_owner(const ConfigKey& row, const YamlNode& key) const {
+    const bool is_persons =
+        row.name == "nodes" || row.name == "context" || row.name == "kubeconfig";
+    if (layer_ != Layer::project || !is_persons) return {};
+    return fail_at(file_.path, key,
+                   fmt::format("{} is the person's own, not a project's", row.name),
+                   "move it to the person's own file: muster config path");
   }
 
   Result<> read_base(ProfileLayer& layer, const YamlNode& value) {
@@ -143,6 +152,21 @@ class FileReader {
     return {};
   }
 
+  /// A list as one text, its parts as a variable would have them.
+  Result<> add_list(ProfileLayer& layer, const ConfigKey& row, const YamlNode& value) {
+    if (value.kind != YamlKind::list)
+      return fail_at(file_.path, value, fmt::format("{} must be a list", row.name));
+    std::vector<std::string> parts;
+    for (const auto& item : value.items) {
+      TRY(auto part, list_item(row.name, item, file_.path));
+      parts.push_back(std::move(part));
+    }
+    YamlNode joined = value;
+    joined.kind = YamlKind::scalar;
+    joined.text = join(parts, ",");
+    return add_scalar(layer, std::string(row.name), joined);
+  }
+
   Result<> add_nodes(ProfileLayer& layer, const YamlNode& value) {
     if (value.kind != YamlKind::list)
       return fail_at(file_.path, value, "nodes must be a list", "nodes: [{name: n, count: 2}]");
@@ -169,18 +193,18 @@ class FileReader {
   Config& config_;
 };
 
-/// MUSTER_RETRIES is "2" or "user=1,infra=3", as the flag.
-std::vector<std::pair<std::string, std::string>> keys_of_variable(std::string_view key,
+/// MUSTER_RETRIES is "2" or "user=1,infra=3", as the flag; other maps are "a=1,b=2".
+std::vector<std::pair<std::string, std::string>> keys_of_variable(const ConfigKey& row,
                                                                   const std::string& value) {
-  if (key != "retries") return {{std::string(key), value}};
+  if (row.shape != KeyShape::map) return {{std::string(row.name), value}};
   std::vector<std::pair<std::string, std::string>> pairs;
   for (const auto part : split(value, ',')) {
     const auto equals = part.find('=');
-    if (equals == std::string_view::npos)
+    if (equals == std::string_view::npos && row.name == "retries")
       pairs.emplace_back("retries.user", part);
     else
-      pairs.emplace_back(fmt::format("retries.{}", part.substr(0, equals)),
-                         part.substr(equals + 1));
+      pairs.emplace_back(fmt::format("{}.{}", row.name, part.substr(0, equals)),
+                         equals == std::string_view::npos ? "" : part.substr(equals + 1));
   }
   return pairs;
 }
@@ -208,7 +232,7 @@ Result<> read_environment(const Environment& env, Config& config) {
     const auto name = variable_of(row.name);
     const auto found = has_variable ? env.find(name) : env.end();
     if (found == env.end() || found->second.empty()) continue;
-    for (auto& [key, value] : keys_of_variable(row.name, found->second)) {
+    for (auto& [key, value] : keys_of_variable(row, found->second)) {
       Setting setting{key, value, {Layer::environment, name}, {}};
       Profile scratch;
       TRY_VOID(within(apply(scratch, setting), fmt::format("environment variable {}", name)));

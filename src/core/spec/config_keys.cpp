@@ -1,6 +1,7 @@
 #include "core/spec/config_keys.hpp"
 
 #include "base/text.hpp"
+#include "core/spec/pod_keys.hpp"
 
 namespace muster::spec {
 namespace {
@@ -100,20 +101,36 @@ constexpr ConfigKey kKeys[] = {
        p.requirements = v;
        return Result<>();
      }},
+    {"context", KeyShape::scalar, [](Profile& p, Text, Text v) { return word(p.context, v); }},
+    {"patience", KeyShape::scalar,
+     [](Profile& p, Text, Text v) { return set_duration(p.patience, v); }},
+    {"kubeconfig", KeyShape::scalar,
+     [](Profile& p, Text, Text v) { return word(p.kubeconfig, v); }},
+    {"namespace", KeyShape::scalar, set_namespace},
+    {"image", KeyShape::scalar, [](Profile& p, Text, Text v) { return set_image(p.pod.image, v); }},
+    {"agent_image", KeyShape::scalar,
+     [](Profile& p, Text, Text v) { return set_image(p.pod.agent_image, v); }},
+    {"image_pull_secrets", KeyShape::list, set_pull_secrets},
+    {"service_account", KeyShape::scalar, set_service_account},
+    {"pod_security", KeyShape::scalar, set_pod_security},
+    {"node_selector", KeyShape::map, set_node_selector},
+    {"tolerations", KeyShape::list, set_tolerations},
+    {"spot", KeyShape::scalar,
+     [](Profile& p, Text, Text v) -> Result<> {
+       TRY(p.pod.spot, parse_spot(v));
+       return {};
+     }},
+    {"priority_class", KeyShape::scalar, set_priority_class},
+    {"shm", KeyShape::scalar, set_shm},
+    {"gpu_resource", KeyShape::scalar, set_gpu_resource},
+    {"resources", KeyShape::map, set_resources},
+    {"volumes", KeyShape::list, set_volumes},
     {"server"},
-    {"context"},
-    {"namespace"},
     {"engine"},
-    {"image"},
-    {"image_pull_secrets", KeyShape::list},
-    {"service_account"},
-    {"pod_security"},
     {"imds"},
     {"store"},
     {"folders", KeyShape::map},
     {"shapes"},
-    {"node_selector", KeyShape::map},
-    {"tolerations", KeyShape::list},
     {"price"},
 };
 
@@ -167,9 +184,19 @@ const ConfigKey* key_of(std::string_view key) {
 
 std::vector<Setting> built_in_settings() {
   const std::pair<const char*, const char*> rows[] = {
-      {"kind", "local"},     {"queue", "default"},  {"priority", "0"},      {"time_limit", "0"},
-      {"grace", "30s"},      {"retries.user", "0"}, {"retries.infra", "5"}, {"retries.memory", "0"},
-      {"retries.hang", "1"}, {"code", "snapshot"},  {"keep", "all"},
+      {"kind", "local"},
+      {"queue", "default"},
+      {"priority", "0"},
+      {"time_limit", "0"},
+      {"grace", "30s"},
+      {"retries.user", "0"},
+      {"retries.infra", "5"},
+      {"retries.memory", "0"},
+      {"retries.hang", "1"},
+      {"code", "snapshot"},
+      {"keep", "all"},
+      {"pod_security", "auto"},
+      {"gpu_resource", "nvidia.com/gpu"},
   };
   std::vector<Setting> settings;
   for (const auto& [key, value] : rows) settings.push_back({key, value, {}, {}});

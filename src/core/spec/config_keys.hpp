@@ -19,6 +19,7 @@ struct ConfigKey {
 
 std::span<const ConfigKey> profile_keys();
 Result<Keep> parse_keep(std::string_view text);
+Result<Spot> parse_spot(std::string_view text);
 /// The row of "queue", "env.X" or "retries.user".
 const ConfigKey* key_of(std::string_view key);
 /// What is built in, as settings.

@@ -56,6 +56,10 @@ std::string request_hash(const JobSpec& spec, const Environment& explicit_env) {
   feed(bytes, fmt::format("{} {} {} {} {}", r.nodes, r.procs_per_node, r.gpus_per_node,
                           r.cpus_per_node.count, r.memory_per_node.count));
   feed(bytes, spec.cluster);
+  if (spec.pod) {
+    feed(bytes, spec.pod->image);
+    feed(bytes, spec.pod->spot ? name_of(*spec.pod->spot) : "");
+  }
   for (const auto& [name, value] : explicit_env) {
     feed(bytes, name);
     feed(bytes, value);

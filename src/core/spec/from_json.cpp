@@ -185,6 +185,8 @@ void add_texts(Members& members, const SubmitOptions& o) {
   members.add("snapshot", o.snapshot);
   members.add("setup", o.setup);
   members.add("requirements", o.requirements);
+  members.add("image", o.image);
+  if (o.spot) members.add("spot", std::optional(std::string(name_of(*o.spot))));
   if (o.keep) members.add("keep", std::optional(std::string(name_of(*o.keep))));
   if (o.signal_to) members.add("signal_to", std::optional(std::string(name_of(*o.signal_to))));
 }

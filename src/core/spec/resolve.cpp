@@ -6,6 +6,7 @@ namespace muster::spec {
 namespace {
 
 constexpr std::size_t kLongestName = 128;
+constexpr std::string_view kQueue = "default";
 
 Result<> check_name(std::string_view what, std::string_view name) {
   if (name.size() > kLongestName)
@@ -14,6 +15,17 @@ Result<> check_name(std::string_view what, std::string_view name) {
     return fail(Kind::usage, fmt::format("not a {}: \"{}\"", what, printable(name)),
                 "use letters, digits, - _ . without spaces");
   return {};
+}
+
+/// There is one queue today. A profile may name another: then it is the cluster's own affair.
+Result<> check_queue(const std::string& queue, const Profile& profile) {
+  TRY_VOID(check_name("queue", queue));
+  if (queue == kQueue || queue == profile.queue) return {};
+  return fail(Kind::usage, fmt::format("there is no queue \"{}\"", queue),
+              profile.queue == kQueue
+                  ? fmt::format("leave it out: there is one queue, \"{}\"", kQueue)
+                  : fmt::format("there are \"{}\" and \"{}\", which profile {} names", kQueue,
+                                profile.queue, printable(profile.name)));
 }
 
 /// "python3 -u src/train.py --lr 1" -> "train": the first word that names a script, else the
@@ -96,7 +108,7 @@ Result<> fill_names(JobSpec& spec, const SubmitOptions& options, const Profile& 
   spec.tags = options.tags;
   spec.key = options.key.value_or("");
   TRY_VOID(check_name("name", spec.name));
-  TRY_VOID(check_name("queue", spec.queue));
+  TRY_VOID(check_queue(spec.queue, profile));
   if (!spec.experiment.empty()) TRY_VOID(check_name("experiment", spec.experiment));
   if (!spec.key.empty()) TRY_VOID(check_name("key", spec.key));
   return {};
@@ -155,6 +167,7 @@ Result<ResolvedJob> resolve(const SubmitOptions& options, const Profile& profile
   TRY_VOID(fill_names(spec, options, profile));
   fill_rules(spec, options, profile);
   fill_submitter(spec, submitter);
+  TRY_VOID(resolve_pod(spec, options, profile));
   TRY(const auto given, explicit_env(options, profile, submitter));
   warn_of_ours(given, job.warnings);
   // Only this machine can make sense of the submitter's paths and libraries.

@@ -38,6 +38,13 @@ Result<ResolvedJob> resolve(const SubmitOptions& options, const Profile& profile
 Result<Request> resolve_request(const SubmitOptions& options, const Profile& profile,
                                 std::span<const Node> nodes);
 
+/// The pod settings of a job on Kubernetes, with defaults for its memory; refuses what only this
+/// machine has, and elsewhere what only Kubernetes has. `spec` has its request already.
+Result<> resolve_pod(JobSpec& spec, const SubmitOptions& options, const Profile& profile);
+/// The pods of a job that is submitted again to its own cluster; what the options say about them is
+/// taken out of the options.
+std::optional<PodSettings> pod_again(const JobSpec& old, SubmitOptions& options);
+
 /// The submitter's environment less what muster sets itself, with `explicit_env` on top.
 Environment job_environment(const Environment& submitter, const Environment& explicit_env);
 /// SHA-256 over command, resources, cluster and explicit environment: what a repeated key must

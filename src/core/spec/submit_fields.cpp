@@ -1,5 +1,6 @@
 #include "base/text.hpp"
 #include "core/spec/config_keys.hpp"
+#include "core/spec/pod_keys.hpp"
 #include "core/spec/submit_options.hpp"
 
 namespace muster::spec {
@@ -148,8 +149,7 @@ constexpr SubmitField kFields[] = {
     {"requirements", "requirements", 0, "FILE", kWhat, false,
      "a Python environment with what this file of the code lists",
      [](Options& o, Text t) { return set_text(o.requirements, t); }},
-    {"keep", "keep", 0, "WHAT", kWhat, false,
-     "of what it writes into its folder: all, outputs or none",
+    {"keep", "keep", 0, "WHAT", kWhat, false, "what stays of what it wrote: all, outputs or none",
      [](Options& o, Text t) -> Result<> {
        TRY(o.keep, parse_keep(t));
        return {};
@@ -160,6 +160,14 @@ constexpr SubmitField kFields[] = {
      [](Options& o, Text t) { return set_text(o.queue, t); }},
     {"priority", "priority", 0, "N", kWhere, false, "higher runs first (0)",
      [](Options& o, Text t) { return whole(o.priority, t, -kMaxPriority, kMaxPriority); }},
+    {"image", "image", 0, "IMAGE", kWhere, false, "the image its pods run (Kubernetes)",
+     [](Options& o, Text t) { return set_image(o.image.emplace(), t); }},
+    {"spot", "spot", 0, "HOW", kWhere, false,
+     "nodes that may be taken away: only, prefer or never (Kubernetes)",
+     [](Options& o, Text t) -> Result<> {
+       TRY(o.spot, parse_spot(t));
+       return {};
+     }},
     {"time", "time_limit", 0, "LIMIT", kWhen, false,
      "stop it after this long, as 90m or 2d (a plain number: seconds)",
      [](Options& o, Text t) { return set_duration(o.time_limit, t); }},

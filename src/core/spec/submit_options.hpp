@@ -53,6 +53,8 @@ struct SubmitOptions {
   std::optional<std::string> dir;
   std::optional<SignalTo> signal_to;
   std::optional<int> dataloader_workers;
+  std::optional<std::string> image;  // of a cluster of kind kube
+  std::optional<Spot> spot;
 };
 
 struct SubmitField {

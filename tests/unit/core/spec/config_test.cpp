@@ -157,10 +157,10 @@ TEST(Config, VariablesMayNameSeveralBudgets) {
 
 TEST(Config, KeysOfLaterVersionsAreWarnedAboutNotRefused) {
   const auto config =
-      config_of(sources("stores: {s: {url: x}}\nclusters: {c: {image: i, tolerations: [a]}}\n"));
+      config_of(sources("stores: {s: {url: x}}\nclusters: {c: {price: i, shapes: [a]}}\n"));
   ASSERT_EQ(config.warnings.size(), 3U);
   EXPECT_EQ(config.warnings[1],
-            "config.yaml:2:16: clusters.c.image is known, not used by this version");
+            "config.yaml:2:16: clusters.c.price is known, not used by this version");
 }
 
 TEST(Config, NodesAreReadWithEverythingTheyMaySay) {

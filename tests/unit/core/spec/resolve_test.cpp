@@ -241,6 +241,8 @@ TEST(Resolve, ExplicitVariablesWinOverTheProfilesAndTheShells) {
 TEST(Resolve, OnAClusterOnlyExplicitVariablesTravel) {
   Profile profile;
   profile.kind = "kube";
+  profile.context = "c";
+  profile.pod.image = "i";
   auto options = command();
   options.env = {{"A", "1"}};
   const auto job = resolved(options, profile);
@@ -294,6 +296,21 @@ TEST(Resolve, FlagsOverruleTheProfile) {
   EXPECT_EQ(job->spec.retries.user, 4);
   EXPECT_EQ(job->spec.retries.infrastructure, 1);
   EXPECT_EQ(job->spec.priority, 9);
+}
+
+TEST(Resolve, AQueueThatNobodyNamedIsRefused) {
+  Profile profile;
+  profile.queue = "slow";
+  auto options = command();
+  for (const char* queue : {"default", "slow"}) {
+    options.queue = queue;
+    ASSERT_TRUE(resolved(options, profile)) << queue;
+    EXPECT_EQ(resolved(options, profile)->spec.queue, queue);
+  }
+  const auto refused = resolved(options);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, Kind::usage);
+  EXPECT_NE(refused.error().fix.at(0).find("\"default\""), std::string::npos);
 }
 
 TEST(Resolve, AJobIsNamedAfterItsScriptUnlessSaid) {

@@ -1,0 +1,204 @@
+#include "core/render/pod.hpp"
+
+#include "base/check.hpp"
+#include "core/model/json.hpp"
+#include "core/render/names.hpp"
+
+namespace muster::render {
+namespace {
+
+/// Readable for whatever user the image runs as: the pod has no other reader.
+constexpr int kSecretMode = 0444;
+constexpr int kPlainUser = 1000;
+/// Between the end of the grace and the kubelet's own KILL: time for the agent's record.
+constexpr std::int64_t kRecordSeconds = 10;
+/// The agent keeps the time limit; this ends a pod whose agent cannot.
+constexpr std::int64_t kLongStopSeconds = 3600;
+
+std::int64_t whole_seconds(Duration duration) { return (duration.count() + 999'999) / 1'000'000; }
+
+std::string cpu_quantity(MilliCpus cpus) {
+  return cpus.count % 1000 == 0 ? fmt::format("{}", cpus.count / 1000)
+                                : fmt::format("{}m", cpus.count);
+}
+
+/// The largest unit that says it exactly.
+std::string byte_quantity(Bytes bytes) {
+  constexpr const char* kUnits[] = {"", "Ki", "Mi", "Gi", "Ti"};
+  std::size_t unit = 0;
+  auto count = bytes.count;
+  while (count != 0 && count % 1024 == 0 && unit + 1 < std::size(kUnits)) {
+    count /= 1024;
+    ++unit;
+  }
+  return fmt::format("{}{}", count, kUnits[unit]);
+}
+
+/// Request and limit are one: what a job asked for it has, and no more.
+json::object same_for_both(const json::object& amounts) {
+  return {{"requests", amounts}, {"limits", amounts}};
+}
+
+json::object basic_amounts(const Request& request) {
+  return {{"cpu", cpu_quantity(request.cpus_per_node)},
+          {"memory", byte_quantity(request.memory_per_node)}};
+}
+
+json::object all_amounts(const Request& request, const PodSettings& settings) {
+  auto amounts = basic_amounts(request);
+  if (request.gpus_per_node > 0)
+    amounts[settings.gpu_resource] = fmt::format("{}", request.gpus_per_node);
+  for (const auto& [name, count] : settings.resources) amounts[name] = fmt::format("{}", count);
+  return amounts;
+}
+
+json::object mount(std::string_view name, std::string_view path, bool is_read_only = false) {
+  json::object out{{"name", name}, {"mountPath", path}};
+  if (is_read_only) out["readOnly"] = true;
+  return out;
+}
+
+std::string claim_name(std::size_t i) { return fmt::format("claim-{}", i); }
+
+PodSecurity security_of(const Rendering& r) {
+  return security_in(r.spec.pod->pod_security, r.enforced);
+}
+
+void add_security(json::object& container, PodSecurity security) {
+  if (security == PodSecurity::image) return;
+  json::object context{{"allowPrivilegeEscalation", false}};
+  if (security == PodSecurity::restricted)
+    context["capabilities"] = json::object{{"drop", json::array{"ALL"}}};
+  container["securityContext"] = std::move(context);
+}
+
+/// What comes before the job: in the agent's image, with as much as the job itself has, so that it
+/// costs nothing more and the pod keeps the best quality of service.
+json::object init_container(const Rendering& r, const char* name, json::array command) {
+  json::object container{{"name", name},
+                         {"image", r.spec.pod->agent_image},
+                         {"command", std::move(command)},
+                         {"resources", same_for_both(basic_amounts(r.spec.request))},
+                         {"volumeMounts", json::array{mount("muster", kSharedDir)}}};
+  add_security(container, security_of(r));
+  return container;
+}
+
+json::array init_containers(const Rendering& r) {
+  json::array out{
+      init_container(r, kAgentContainer, {kAgentProgram, "agent", "install", "/muster/bin"})};
+  if (r.code != CodeFrom::stream) return out;
+  // It waits until somebody has sent the code beside it, by exec.
+  out.push_back(init_container(r, kCodeContainer, {kAgentProgram, "agent", "receive", kCodeDir}));
+  return out;
+}
+
+json::array mounts(const Rendering& r) {
+  json::array out{mount("muster", kSharedDir), mount("plan", kPlanDir, true),
+                  mount("shm", "/dev/shm")};
+  if (r.code == CodeFrom::secret) out.push_back(mount("code", kCodeSecretDir, true));
+  const auto& volumes = r.spec.pod->volumes;
+  for (std::size_t i = 0; i < volumes.size(); ++i)
+    out.push_back(mount(claim_name(i), volumes[i].path, volumes[i].is_read_only));
+  return out;
+}
+
+/// The plan was made before the cluster chose the node.
+json::object node_name() {
+  return {{"name", "MUSTER_NODE"},
+          {"valueFrom", json::object{{"fieldRef", json::object{{"fieldPath", "spec.nodeName"}}}}}};
+}
+
+json::object main_container(const Rendering& r) {
+  json::object container{
+      {"name", kMainContainer},
+      {"image", r.spec.pod->image},
+      {"command", json::array{kAgentInPod, "agent", "rank", "--plan", kPlanFile}},
+      {"env", json::array{node_name()}},
+      {"resources", same_for_both(all_amounts(r.spec.request, *r.spec.pod))},
+      {"volumeMounts", mounts(r)},
+      {"terminationMessagePath", "/dev/termination-log"},
+      {"terminationMessagePolicy", "File"}};
+  add_security(container, security_of(r));
+  return container;
+}
+
+json::object secret_volume(const char* name, const std::string& secret) {
+  return {{"name", name},
+          {"secret", json::object{{"secretName", secret}, {"defaultMode", kSecretMode}}}};
+}
+
+json::array volumes(const Rendering& r) {
+  const auto& pod = *r.spec.pod;
+  json::array out{json::object{{"name", "muster"}, {"emptyDir", json::object{}}},
+                  secret_volume("plan", object_name(r.ref, r.home_id)),
+                  json::object{{"name", "shm"},
+                               {"emptyDir", json::object{{"medium", "Memory"},
+                                                         {"sizeLimit", byte_quantity(pod.shm)}}}}};
+  if (r.code == CodeFrom::secret) out.push_back(secret_volume("code", code_name(r.ref, r.home_id)));
+  for (std::size_t i = 0; i < pod.volumes.size(); ++i) {
+    json::object claim{{"claimName", pod.volumes[i].claim}};
+    if (pod.volumes[i].is_read_only) claim["readOnly"] = true;
+    out.push_back(
+        json::object{{"name", claim_name(i)}, {"persistentVolumeClaim", std::move(claim)}});
+  }
+  return out;
+}
+
+void add_identity(json::object& spec, const Rendering& r) {
+  const auto& pod = *r.spec.pod;
+  if (pod.service_account.empty())
+    spec["automountServiceAccountToken"] = false;
+  else
+    spec["serviceAccountName"] = pod.service_account;
+  json::array secrets;
+  for (const auto& name : pod.image_pull_secrets) secrets.push_back(json::object{{"name", name}});
+  if (!secrets.empty()) spec["imagePullSecrets"] = std::move(secrets);
+  if (security_of(r) == PodSecurity::restricted)
+    spec["securityContext"] =
+        json::object{{"runAsNonRoot", true},
+                     {"runAsUser", kPlainUser},
+                     {"runAsGroup", kPlainUser},
+                     {"seccompProfile", json::object{{"type", "RuntimeDefault"}}}};
+}
+
+json::object pod_spec(const Rendering& r) {
+  const auto& job = r.spec;
+  json::object spec{{"restartPolicy", "Never"},
+                    {"subdomain", object_name(r.ref, r.home_id)},
+                    {"enableServiceLinks", false},
+                    {"terminationGracePeriodSeconds", whole_seconds(job.grace) + kRecordSeconds}};
+  if (job.time_limit.count() > 0)
+    spec["activeDeadlineSeconds"] = std::min<std::int64_t>(
+        whole_seconds(job.time_limit) + whole_seconds(job.grace) + kLongStopSeconds, INT32_MAX);
+  add_identity(spec, r);
+  add_places(spec, *job.pod);
+  spec["initContainers"] = init_containers(r);
+  spec["containers"] = json::array{main_container(r)};
+  spec["volumes"] = volumes(r);
+  return spec;
+}
+
+}  // namespace
+
+json::object labels_json(const Rendering& r) {
+  auto labels = labels_of(r.ref, r.home_id);
+  labels[kUserLabel] = label_value(r.spec.user);
+  labels[kNameLabel] = label_value(r.spec.name);
+  json::object out;
+  for (const auto& [name, value] : labels) out[name] = value;
+  return out;
+}
+
+json::object pod_template(const Rendering& r) {
+  MUSTER_CHECK(r.spec.pod.has_value(), "job {} has no pod settings", r.ref.job.str());
+  // Moving a rank to save a node costs more than the node: every rank would begin again.
+  json::object annotations{{"cluster-autoscaler.kubernetes.io/safe-to-evict", "false"},
+                           {"karpenter.sh/do-not-disrupt", "true"}};
+  return {{"metadata", json::object{{"labels", labels_json(r)},
+                                    {"annotations", std::move(annotations)},
+                                    {"finalizers", json::array{kRecordFinalizer}}}},
+          {"spec", pod_spec(r)}};
+}
+
+}  // namespace muster::render
