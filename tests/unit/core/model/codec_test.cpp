@@ -65,6 +65,7 @@ TEST(Codec, EveryEventKindRoundTrips) {
                .gpus = {0, 3}}},
              20'001},
       PortMoved{2, 20'002},
+      Seated{2, {NodeName("n"), NodeName("m")}},
       Started{2},
       NodeEnded{2,
                 {.node = 1, .record = test::record_of(2, 3), .loss = Cause::none, .evidence = "e"}},
