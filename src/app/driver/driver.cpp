@@ -95,9 +95,10 @@ void Driver::observe(std::vector<Input>& inbox, const std::vector<AttemptRef>& h
 void Driver::look_later(Now now, const AttemptRef& ref) { later_.emplace(now.run + kRetry, ref); }
 
 void Driver::perform_launch(Now now, Launch& launch) {
-  auto plan = deps_.equip(launch);
-  if (plan) {
-    launch.plan = std::move(*plan);
+  auto equipment = deps_.equip(launch);
+  if (equipment) {
+    launch.plan = std::move(equipment->plan);
+    launch.spec = std::move(equipment->spec);
     const auto done = deps_.backend.perform(launch);
     if (done) return;
     deps_.log.warn("launch failed", {{"job", launch.ref.job.str()},
@@ -106,9 +107,9 @@ void Driver::perform_launch(Now now, Launch& launch) {
   } else {
     // Without a plan it can never start: make sure of that, and say why.
     deps_.log.error("no plan for a launch",
-                    {{"job", launch.ref.job.str()}, {"error", to_line(plan.error())}});
+                    {{"job", launch.ref.job.str()}, {"error", to_line(equipment.error())}});
     (void)deps_.backend.perform(Stop{launch.ref, static_cast<int>(launch.placements.size()),
-                                     "never_started: " + to_line(plan.error()), Duration(0)});
+                                     "never_started: " + to_line(equipment.error()), Duration(0)});
   }
   look_later(now, launch.ref);
 }

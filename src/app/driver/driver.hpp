@@ -14,8 +14,13 @@
 
 namespace muster::driver {
 
-/// Gives a Launch its plan: spec, environment, checkpoint to resume from.
-using Equip = std::function<Result<std::shared_ptr<const Plan>>(const Launch&)>;
+/// What a launch needs beside its placements.
+struct Equipment {
+  std::shared_ptr<const Plan> plan;
+  std::shared_ptr<const JobSpec> spec;
+};
+/// Looks it up: spec, environment, checkpoint to resume from.
+using Equip = std::function<Result<Equipment>(const Launch&)>;
 
 struct DriverDeps {
   Store& store;

@@ -29,6 +29,8 @@ void RealDriver::start() {
     ::pthread_setname_np(::pthread_self(), "driver");
     loop();
   });
+  std::unique_lock lock(mutex_);
+  turned_.wait(lock, [&] { return has_turned_ || stopping_; });
 }
 
 void RealDriver::stop() {
@@ -121,12 +123,15 @@ void RealDriver::publish(const Turn& turn, Now now) {
     picture->view = engine->view();
     picture->holders = engine->holders();
     picture->passed_over = engine->passed_over();
+    picture->waits_for = engine->waits_for();
     picture->live_jobs = engine->job_count();
   }
   picture->last_event = turn.last_event;
   picture->at = now;
   const std::lock_guard lock(mutex_);
   picture_ = std::move(picture);
+  has_turned_ = true;
+  turned_.notify_all();
 }
 
 /// Takes what waits, or tells that nothing came in time or that it is over; then what waits stays,

@@ -18,7 +18,8 @@ namespace muster::driver {
 struct Picture {
   sched::View view;
   std::vector<sched::Holder> holders;
-  std::vector<std::pair<int, JobSeq>> passed_over;  // (priority, job) that no node can hold
+  std::vector<std::pair<int, JobSeq>> passed_over;   // (priority, job) that no node can hold
+  std::vector<std::pair<JobSeq, Reason>> waits_for;  // of attempts on their way
   std::int64_t last_event = 0;
   std::size_t live_jobs = 0;  // not final
   Now at;
@@ -35,6 +36,7 @@ class RealDriver {
   RealDriver(DriverDeps deps, Clock& clock, OnTurn on_turn, OnIdle on_idle);
   ~RealDriver();
 
+  /// Returns after the first turn: whoever asks now sees nodes and jobs.
   void start();
   /// Finishes the turn under way and ends the thread; commands still waiting are answered
   /// `unavailable`.
@@ -71,6 +73,8 @@ class RealDriver {
   Waiting waiting_;
   engine::Ticket last_ticket_ = 0;
   bool stopping_ = false;
+  bool has_turned_ = false;
+  std::condition_variable turned_;
   std::shared_ptr<const Picture> picture_;
   std::thread thread_;
 };

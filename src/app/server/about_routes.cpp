@@ -4,6 +4,7 @@
 #include "app/server/fold_check.hpp"
 #include "app/server/followers.hpp"
 #include "app/server/routes.hpp"
+#include "app/server/unknown_jobs.hpp"
 #include "core/model/json.hpp"
 
 namespace muster::server {
@@ -81,6 +82,8 @@ void doctor(Office& office, const Ask& ask) {
   const bool is_deep = ask->request().parameter("deep").has_value();
   read(office, ask, [&office, is_deep](Records& records) -> Result<std::string> {
     auto checks = server_checks(office);
+    if (auto unknown = unknown_jobs_check(records, office.about.home))
+      checks.push_back(std::move(*unknown));
     if (is_deep) {
       TRY(const auto difference, fold_difference(records));
       checks.push_back({"store: events agree with tables", difference.empty() ? "ok" : "fail",

@@ -1,8 +1,11 @@
 #include "app/server/checks.hpp"
 
-#include <sys/statvfs.h>
+#include <sys/stat.h>
 
+#include "app/cli/prune.hpp"
 #include "base/text.hpp"
+#include "core/model/json.hpp"
+#include "edge/fs/disk.hpp"
 #include "edge/fs/files.hpp"
 
 namespace muster::server {
@@ -19,14 +22,34 @@ Check containment(const Office& office) {
 }
 
 Check disk(const Office& office) {
-  struct statvfs fs{};
-  if (::statvfs(office.about.home.c_str(), &fs) != 0)
+  const auto room = fs::disk_room(office.about.home);
+  if (room.all == 0)
     return {"disk", "warn", fmt::format("cannot look at {}", office.about.home), ""};
-  const Bytes free{static_cast<std::int64_t>(fs.f_bavail) * static_cast<std::int64_t>(fs.f_frsize)};
+  const Bytes free{static_cast<std::int64_t>(room.free)};
   const bool is_low = free.count < (std::int64_t{1} << 30);
   return {"disk", is_low ? "warn" : "ok",
           fmt::format("{} free for {}", to_text(free), office.about.home),
           is_low ? "free some space: jobs are refused when there is none" : ""};
+}
+
+/// The last collection: by the server, or by a person.
+Check collection(const Office& office) {
+  const auto path = record_file(office.about.home);
+  const auto text = fs::read_file(path, 1U << 16);
+  const auto parsed = text ? parse_json(*text) : Result<json::value>(tl::unexpected(text.error()));
+  struct stat about{};
+  const bool is_known = parsed && parsed->is_object() && ::stat(path.c_str(), &about) == 0;
+  if (!is_known || text_at(parsed->get_object(), "by").empty())
+    return {"collection", "ok", "none yet: the server collects once a day", ""};
+  const auto& record = parsed->get_object();
+  return {"collection", "ok",
+          fmt::format("last at {} ({}): snapshots {}, restored trees {}, Python environments {}; "
+                      "freed {}",
+                      to_rfc3339(WallTime{std::int64_t{about.st_mtim.tv_sec} * 1'000'000}),
+                      text_at(record, "by") == "server" ? "by itself" : "by hand",
+                      number_at(record, "snapshots"), number_at(record, "trees"),
+                      number_at(record, "venvs"), to_text(Bytes{number_at(record, "bytes")})),
+          ""};
 }
 
 Check nodes(const sched::View& view) {
@@ -77,6 +100,7 @@ std::vector<Check> server_checks(const Office& office) {
   checks.push_back(containment(office));
   checks.push_back(nodes(picture->view));
   checks.push_back(disk(office));
+  checks.push_back(collection(office));
   checks.push_back(own_log(office));
   return checks;
 }

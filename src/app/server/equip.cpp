@@ -4,6 +4,7 @@
 
 #include "base/text.hpp"
 #include "core/plan/plan.hpp"
+#include "core/render/in_pod.hpp"
 #include "edge/fs/files.hpp"
 #include "edge/fs/secrets.hpp"
 
@@ -14,18 +15,28 @@ bool is_complete(std::string_view name) {
   return !name.starts_with('.') && !name.ends_with(".tmp") && !name.ends_with(".partial");
 }
 
-/// Only here, on its way to the job, a reference becomes the value it stands for.
+plan::Surroundings on_this_machine(const Launch& launch, const Places& places) {
+  return {.home_id = places.home_id,
+          .master_addr = "127.0.0.1",
+          .job_dir = fmt::format("{}/jobs/{}", places.home, launch.ref.job.str()),
+          .tools_dir = places.tools_dir,
+          .store = "file://" + places.home + "/chunks",
+          .trees = places.home + "/trees",
+          .venvs = places.home + "/venvs"};
+}
+
+}  // namespace
+
+// Only here, on its way to the job, a reference becomes the value it stands for.
 Result<> reveal(Environment& env, const std::string& home) {
   const fs::Secrets secrets(home + "/secrets");
   for (auto& [name, value] : env) {
-    const auto secret = fs::secret_name(value);
+    const auto secret = fs::secret_ref(value);
     if (!secret) continue;
     TRY(value, within(secrets.get(*secret), fmt::format("variable {}", printable(name))));
   }
   return {};
 }
-
-}  // namespace
 
 std::string newest_checkpoint(const std::string& dir) {
   std::string newest;
@@ -46,24 +57,20 @@ std::string newest_checkpoint(const std::string& dir) {
 
 driver::Equip make_equip(Store& store, const EnvStore& envs, Places places) {
   return [&store, &envs,
-          places = std::move(places)](const Launch& launch) -> Result<std::shared_ptr<const Plan>> {
+          places = std::move(places)](const Launch& launch) -> Result<driver::Equipment> {
     TRY(const auto spec, store.spec(launch.ref.seq));
-    plan::Surroundings around{
-        .home_id = places.home_id,
-        .master_addr = "127.0.0.1",
-        .job_dir = fmt::format("{}/jobs/{}", places.home, launch.ref.job.str()),
-        .tools_dir = places.tools_dir,
-        .store = "file://" + places.home + "/chunks",
-        .trees = places.home + "/trees",
-        .venvs = places.home + "/venvs"};
+    auto around =
+        spec.pod ? render::in_pod(launch.ref, places.home_id) : on_this_machine(launch, places);
     TRY(around.env, envs.get(spec.env_id));
     TRY_VOID(reveal(around.env, places.home));
     if (launch.ref.attempt > 1) {
-      around.resume_from = newest_checkpoint(around.job_dir + "/checkpoint");
+      if (!spec.pod) around.resume_from = newest_checkpoint(around.job_dir + "/checkpoint");
       TRY(const auto job, store.job(launch.ref.seq));
       if (job) around.previous = job->cause;
     }
-    return std::make_shared<const Plan>(plan::make_plan(spec, launch, launch.ref.attempt, around));
+    return driver::Equipment{.plan = std::make_shared<const Plan>(
+                                 plan::make_plan(spec, launch, launch.ref.attempt, around)),
+                             .spec = std::make_shared<const JobSpec>(spec)};
   };
 }
 

@@ -16,6 +16,9 @@ struct Places {
 
 driver::Equip make_equip(Store& store, const EnvStore& envs, Places places);
 
+/// Puts the bytes of this home's secrets in the place of `secret://NAME`.
+Result<> reveal(Environment& env, const std::string& home);
+
 /// The newest complete entry of a checkpoint directory: not hidden, not a temporary name.
 std::string newest_checkpoint(const std::string& dir);
 

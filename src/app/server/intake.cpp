@@ -3,6 +3,7 @@
 #include "base/text.hpp"
 #include "core/model/codec.hpp"
 #include "core/model/json.hpp"
+#include "edge/fs/secrets.hpp"
 
 namespace muster::server {
 namespace {
@@ -56,12 +57,24 @@ Result<> check_code(const Code& code) {
   return {};
 }
 
+/// What rendering relies on.
+Result<> check_pod(const JobSpec& spec) {
+  if (!spec.pod) return {};
+  const auto& pod = *spec.pod;
+  if (!pod.image.empty() && !pod.agent_image.empty() && pod.shm.count > 0 &&
+      spec.request.memory_per_node.count > 0)
+    return {};
+  return fail(Kind::usage, "a job on Kubernetes needs an image, an agent's image, memory and shm",
+              "let muster submit fill in what the profile says");
+}
+
 Result<JobSpec> resolved_spec(const json::object& body, EnvStore& envs) {
   const auto* given = field(body, "spec");
   TRY(auto spec, decode_spec(json::serialize(*given)));
   TRY_VOID(check_spec(spec));
   if (const auto* env = field(body, "env")) {
     TRY(const auto parsed, env_from_json(*env));
+    TRY_VOID(check_env(parsed));
     TRY(spec.env_id, envs.put(parsed));
   } else if (!envs.claim(spec.env_id)) {
     return fail(Kind::usage, "the submission names an environment that was not sent",
@@ -83,6 +96,7 @@ Environment plain_environment(const std::string& user) {
 // What execve, the supervisor and the engine rely on, whoever sent it.
 Result<> check_spec(const JobSpec& spec) {
   TRY_VOID(check_code(spec.code));
+  TRY_VOID(check_pod(spec));
   if (spec.command.empty() || spec.command.front().empty())
     return fail(Kind::usage, "the command is empty", "give a program to run");
   for (const auto& argument : spec.command) {
@@ -107,6 +121,14 @@ Result<> check_spec(const JobSpec& spec) {
   return {};
 }
 
+/// A variable of a shell that is not here any more can only be refused.
+Result<> check_env(const Environment& env) {
+  for (const auto& [name, value] : env)
+    if (const auto ref = fs::secret_ref(value); ref && ref->from == fs::SecretRef::From::env)
+      TRY_VOID(within(fs::Secrets("").get(*ref), fmt::format("variable {}", printable(name))));
+  return {};
+}
+
 Result<JobSpec> spec_of_body(std::string_view body, const std::string& user, EnvStore& envs,
                              const Defaults& defaults) {
   TRY(const auto parsed, parse_json(body));
@@ -125,6 +147,7 @@ Result<JobSpec> spec_of_body(std::string_view body, const std::string& user, Env
     TRY(auto job, spec::resolve(options, defaults.profile, defaults.nodes, submitter));
     spec = std::move(job.spec);
     TRY_VOID(check_spec(spec));
+    TRY_VOID(check_env(job.env));
     TRY(spec.env_id, envs.put(job.env));
   }
   spec.user = user;

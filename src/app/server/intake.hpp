@@ -22,6 +22,7 @@ Result<JobSpec> spec_of_body(std::string_view body, const std::string& user, Env
 
 /// What no job may be, whoever sends it.
 Result<> check_spec(const JobSpec& spec);
+Result<> check_env(const Environment& env);
 
 /// The body our own client sends.
 std::string submission_json(const spec::ResolvedJob& job, bool with_env);

@@ -1,5 +1,6 @@
 #include "app/server/job_json.hpp"
 
+#include "core/model/codec.hpp"
 #include "core/model/json.hpp"
 
 namespace muster::server {
@@ -82,6 +83,8 @@ void put_code(json::object& out, const Code& code) {
   one["top"] = bytes_to_json(code.top);
   one["below"] = bytes_to_json(code.below);
   one["links"] = bytes_list(code.links);
+  one["setup"] = bytes_to_json(code.setup);
+  one["requirements"] = bytes_to_json(code.requirements);
   one["commit"] = word(code.commit);
   one["branch"] = word(code.branch);
   one["dirty"] = code.dirty >= 0 ? json::value(code.dirty) : json::value(nullptr);
@@ -102,6 +105,7 @@ void put_spec(json::object& out, const JobSpec& spec) {
   out["grace_s"] = real_to_json(static_cast<double>(spec.grace.count()) / 1e6);
   put_code(out, spec.code);
   out["keep"] = word(name_of(spec.keep));
+  if (spec.pod) out["pod"] = *parse_json(encode(*spec.pod));
 }
 
 json::object job_object(const Job& job, const JobSpec& spec, const std::vector<Reason>& reasons) {

@@ -46,7 +46,10 @@ Result<MachineView> MachineConfig::read() const {
   TRY(view.profile, spec::profile_of(config, spec::chosen_profile(config)));
   for (const auto& name : spec::profile_names(config)) {
     TRY(const auto profile, spec::profile_of(config, name));
-    if (profile.kind != "local") continue;
+    if (profile.kind != "local") {
+      view.clusters.push_back(profile);
+      continue;
+    }
     for (auto& node : node::machine_nodes(machine, profile)) {
       node.cluster = name;
       view.nodes.push_back(std::move(node));

@@ -9,13 +9,13 @@
 
 #include "base/log.hpp"
 #include "core/spec/config.hpp"
-#include "port/backend.hpp"
 
 namespace muster::server {
 
 struct MachineView {
-  std::vector<Node> nodes;  // of every local profile
-  spec::Profile profile;    // the default one
+  std::vector<Node> nodes;              // of every local profile
+  std::vector<spec::Profile> clusters;  // profiles of other machines
+  spec::Profile profile;                // the default one
 };
 
 class MachineConfig {
@@ -36,24 +36,6 @@ class MachineConfig {
   std::mutex mutex_;
   std::string stamp_;                        // of the file as it was read
   std::shared_ptr<const MachineView> view_;  // immutable, shared with readers
-};
-
-/// A backend whose nodes are the configuration's.
-class ConfiguredBackend final : public Backend {
- public:
-  ConfiguredBackend(Backend& inner, MachineConfig& config) : inner_(inner), config_(config) {}
-  Result<Inventory> inventory() override { return Inventory{config_.current()->nodes}; }
-  Result<std::vector<Observation>> observe(std::span<const Watched> attempts) override {
-    return inner_.observe(attempts);
-  }
-  Result<> perform(const Action& action) override { return inner_.perform(action); }
-  void on_change(std::function<void(std::vector<AttemptRef>)> hint) override {
-    inner_.on_change(std::move(hint));
-  }
-
- private:
-  Backend& inner_;
-  MachineConfig& config_;
 };
 
 }  // namespace muster::server

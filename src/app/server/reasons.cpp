@@ -7,8 +7,22 @@
 namespace muster::server {
 namespace {
 
+/// What the cluster says about an attempt that does not run or cannot be seen; each thing once.
+std::vector<Reason> as_seen(const driver::Picture& picture, const Job& job) {
+  std::vector<Reason> reasons;
+  for (const auto& [seq, reason] : picture.waits_for) {
+    if (seq != job.seq) continue;
+    const bool is_told = std::any_of(reasons.begin(), reasons.end(), [&](const auto& other) {
+      return other.code == reason.code && other.text == reason.text;
+    });
+    if (!is_told) reasons.push_back(reason);
+  }
+  return reasons;
+}
+
 /// A job that is on its way has one reason, too: what it is waiting for.
-std::vector<Reason> on_the_way(const Job& job) {
+std::vector<Reason> on_the_way(const driver::Picture& picture, const Job& job) {
+  if (auto seen = as_seen(picture, job); !seen.empty() && !is_final(job.state)) return seen;
   switch (job.state) {
     case JobState::starting:
       return {{.code = "starting",
@@ -46,7 +60,7 @@ Result<QueuePlaces> queue_places(Records& records, const std::vector<JobRow>& ro
 
 std::vector<Reason> reasons_of(const driver::Picture& picture, Now now, const Job& job,
                                const QueuePlaces& places) {
-  if (job.state != JobState::queued) return on_the_way(job);
+  if (job.state != JobState::queued) return on_the_way(picture, job);
   const auto place = places.find(job.seq);
   const auto before = place == places.end() ? 0 : place->second;
   return sched::why_waiting(

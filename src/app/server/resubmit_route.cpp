@@ -36,13 +36,15 @@ Result<Wish> wish_of(std::string_view body) {
 
 Result<JobSpec> spec_again(Office& office, const JobSpec& old, const Wish& wish,
                            const std::string& user) {
-  TRY(const auto options, spec::options_again(old, wish.options));
+  TRY(auto options, spec::options_again(old, wish.options));
+  auto pod = spec::pod_again(old, options);
   auto env = office.envs.get(old.env_id);
   if (!env && env.error().kind == Kind::not_found)
     return fail(Kind::not_found, "the environment of that job is not kept any more",
                 "submit it again from its folder: muster submit");
   TRY(const auto surroundings, std::move(env));
-  const auto defaults = office.defaults();
+  auto defaults = office.defaults();
+  defaults.profile.queue = old.queue;  // a profile of then named it
   const spec::Submitter submitter{.user = user,
                                   .dir = old.dir,
                                   .env = surroundings,
@@ -52,6 +54,7 @@ Result<JobSpec> spec_again(Office& office, const JobSpec& old, const Wish& wish,
   TRY(auto job, spec::resolve(options, defaults.profile, defaults.nodes, submitter));
   auto& spec = job.spec;
   spec.cluster = options.cluster.value_or(old.cluster);
+  spec.pod = std::move(pod);
   if (!options.snapshot) {
     auto code = wish.code.value_or(old.code);
     code.setup = spec.code.setup;
@@ -65,6 +68,7 @@ Result<JobSpec> spec_again(Office& office, const JobSpec& old, const Wish& wish,
                        spec.env_names.end());
   if (spec.key.empty()) spec.key = to_hex(random_bytes(16));
   TRY_VOID(check_spec(spec));
+  TRY_VOID(check_env(job.env));
   TRY(spec.env_id, office.envs.put(job.env));
   return spec;
 }

@@ -9,13 +9,17 @@
 
 #include "app/cli/build.hpp"
 #include "app/driver/real_clock.hpp"
+#include "app/server/collection.hpp"
 #include "app/server/env_keeper.hpp"
 #include "app/server/equip.hpp"
 #include "app/server/file_log.hpp"
+#include "app/server/fleet.hpp"
 #include "app/server/followers.hpp"
 #include "app/server/home.hpp"
 #include "app/server/machine_config.hpp"
 #include "app/server/routes.hpp"
+#include "app/server/unkept.hpp"
+#include "app/server/unknown_jobs.hpp"
 #include "edge/backends/kind.hpp"
 #include "edge/fs/files.hpp"
 #include "edge/process/local_backend.hpp"
@@ -26,10 +30,11 @@ namespace {
 
 constexpr Duration kTick = std::chrono::seconds(2);
 
-Result<std::unique_ptr<Backend>> open_local(const BackendDeps& deps) {
+Result<std::unique_ptr<Backend>> open_backend(std::string_view name, const BackendDeps& deps) {
   for (const auto& kind : all_backends())
-    if (kind.name == "local") return kind.open(deps);
-  return fail(Kind::internal, "the local backend is missing from this build");
+    if (kind.name == name) return kind.open(deps);
+  return fail(Kind::unavailable,
+              fmt::format("this build has no backend for clusters of kind {}", name));
 }
 
 std::string tier_of(const Backend& backend) {
@@ -78,7 +83,9 @@ class Household {
       : options_(std::move(options)),
         log_(options_.home + "/server.log", options_.verbose ? Level::debug : Level::info),
         envs_(options_.home + "/env"),
-        machine_(options_.config_file, log_) {}
+        machine_(options_.config_file, log_),
+        unkept_(options_.home),
+        collection_(options_.home, log_) {}
 
   Result<> open();
   void run();
@@ -87,8 +94,11 @@ class Household {
  private:
   Result<> open_store_and_clock();
   Result<> open_machine();
+  Result<std::unique_ptr<Backend>> open_cluster(const spec::Profile& profile);
   Result<> open_threads();
   Result<> listen();
+  driver::Equip noting_equip(driver::Equip equip);
+  void tell_unknown_jobs();
   Defaults defaults();
   void tick();
   bool is_reachable() const;
@@ -103,10 +113,12 @@ class Household {
   std::unique_ptr<driver::RealClock> clock_;
   MachineConfig machine_;
   std::unique_ptr<Backend> backend_;
-  std::unique_ptr<ConfiguredBackend> configured_;
+  std::unique_ptr<Fleet> fleet_;
   std::unique_ptr<http::Server> http_;
   ino_t socket_inode_ = 0;
   EnvKeeper keeper_;
+  Unkept unkept_;
+  Collection collection_;
   std::shared_ptr<const MachineView> known_view_;  // shared with readers; the intake's thread alone
   std::unique_ptr<driver::RealDriver> driver_;
   std::unique_ptr<Readers> readers_;
@@ -136,30 +148,44 @@ Result<> Household::open_store_and_clock() {
 
 Result<> Household::open_machine() {
   TRY_VOID(machine_.open());
-  TRY(backend_, open_local({.home = options_.home,
-                            .home_id = home_id_,
-                            .binary = tools_.binary,
-                            .build_id = build_.build_id,
-                            .nodes = machine_.current()->nodes,
-                            .log = log_}));
-  configured_ = std::make_unique<ConfiguredBackend>(*backend_, machine_);
+  TRY(backend_, open_backend("local", {.home = options_.home,
+                                       .home_id = home_id_,
+                                       .binary = tools_.binary,
+                                       .build_id = build_.build_id,
+                                       .nodes = machine_.current()->nodes,
+                                       .cluster = {},
+                                       .log = log_}));
+  fleet_ = std::make_unique<Fleet>(
+      *backend_, machine_, *store_, log_,
+      [this](const spec::Profile& profile) { return open_cluster(profile); });
   return {};
+}
+
+Result<std::unique_ptr<Backend>> Household::open_cluster(const spec::Profile& profile) {
+  return open_backend(profile.kind, {.home = options_.home,
+                                     .home_id = home_id_,
+                                     .binary = tools_.binary,
+                                     .build_id = build_.build_id,
+                                     .nodes = {},
+                                     .cluster = profile,
+                                     .log = log_});
 }
 
 Result<> Household::open_threads() {
   const Places places{.home = options_.home, .home_id = home_id_, .tools_dir = tools_.dir};
   driver_ = std::make_unique<driver::RealDriver>(
       driver::DriverDeps{.store = *store_,
-                         .backend = *configured_,
+                         .backend = *fleet_,
                          .log = log_,
-                         .equip = make_equip(*store_, envs_, places)},
+                         .equip = noting_equip(make_equip(*store_, envs_, places))},
       *clock_,
       [this](const driver::Turn& turn) {
         keeper_.note(turn.changed);
+        unkept_.note(turn.changed);
         if (!turn.changed.empty()) followers_->wake();
       },
       [this] { (void)store_->checkpoint_if_idle(); });
-  backend_->on_change([this](std::vector<AttemptRef> refs) { driver_->hint(std::move(refs)); });
+  fleet_->on_change([this](std::vector<AttemptRef> refs) { driver_->hint(std::move(refs)); });
   known_view_ = machine_.current();
   readers_ = std::make_unique<Readers>(options_.home + "/store.db", 2);
   intake_ = std::make_unique<WorkPool>("intake", 1);
@@ -178,6 +204,8 @@ Result<> Household::open_threads() {
                                                .envs = envs_,
                                                .defaults = [this] { return defaults(); }});
   keeper_.attach(*readers_, envs_, fs::entries(options_.home + "/env"));
+  unkept_.attach(*readers_);
+  tell_unknown_jobs();
   followers_ = std::make_unique<Followers>(*office_);
   office_->followers = followers_.get();
   return {};
@@ -191,6 +219,27 @@ Result<> Household::listen() {
   if (::lstat((options_.home + "/socket").c_str(), &socket) == 0) socket_inode_ = socket.st_ino;
   driver_->start();
   return {};
+}
+
+/// Before anything of a job that keeps nothing is there, it is known.
+driver::Equip Household::noting_equip(driver::Equip equip) {
+  return [this, equip = std::move(equip)](const Launch& launch) {
+    auto equipment = equip(launch);
+    if (equipment && equipment->plan->folder.keep == Keep::none) unkept_.begun(launch.ref.job);
+    return equipment;
+  };
+}
+
+/// An empty store over a full jobs/ is not what anybody wanted.
+void Household::tell_unknown_jobs() {
+  readers_->run(
+      [this](Records& records) {
+        const auto unknown = unknown_jobs(records, options_.home);
+        if (!unknown || unknown->count == 0) return;
+        log_.warn("folders of jobs that the store does not know; was store.db removed?",
+                  {{"folders", unknown->count}, {"first", unknown->first}});
+      },
+      [](const Error&) {});
 }
 
 /// A changed configuration counts from the next submission on, for the nodes as well.
@@ -207,7 +256,7 @@ bool Household::is_reachable() const {
   return ::lstat((options_.home + "/socket").c_str(), &now) == 0 && now.st_ino == socket_inode_;
 }
 
-/// Exits when idle and empty; keeps followers alive; forgets environments nobody needs.
+/// Exits when idle and empty; keeps followers alive; forgets environments and outputs nobody needs.
 void Household::tick() {
   if (!is_reachable()) {
     log_.error("the socket is gone or another's: nobody can reach this server; stopping");
@@ -215,6 +264,8 @@ void Household::tick() {
   }
   followers_->heartbeat();
   keeper_.sweep();
+  unkept_.sweep();
+  collection_.tick(tools_.binary);
   const bool is_empty = driver_->picture()->live_jobs == 0 && followers_->count() == 0;
   const auto quiet = std::chrono::steady_clock::now() - http_->last_activity();
   if (options_.is_automatic && is_empty && quiet > options_.idle) {
@@ -246,7 +297,8 @@ Household::~Household() {
   intake_.reset();
   readers_.reset();
   if (driver_) driver_->stop();
-  backend_.reset();  // its watcher gives hints to the driver until here
+  fleet_.reset();  // watchers give hints to the driver until here
+  backend_.reset();
   if (store_) (void)store_->checkpoint_if_idle();
 }
 

@@ -126,11 +126,13 @@ class Simulation {
     wake_ = now_.run;
   }
 
-  Result<std::shared_ptr<const Plan>> equip(const Launch& launch) {
+  Result<driver::Equipment> equip(const Launch& launch) {
     TRY(const auto spec, store_.spec(launch.ref.seq));
-    return std::make_shared<const Plan>(plan::make_plan(
-        spec, launch, launch.ref.attempt,
-        {.home_id = "sim", .master_addr = "sim", .job_dir = "sim", .tools_dir = "sim"}));
+    return driver::Equipment{
+        .plan = std::make_shared<const Plan>(plan::make_plan(
+            spec, launch, launch.ref.attempt,
+            {.home_id = "sim", .master_addr = "sim", .job_dir = "sim", .tools_dir = "sim"})),
+        .spec = nullptr};
   }
 
   bool strikes(std::uint64_t one_in) { return one_in != 0 && rng_.one_in(one_in); }

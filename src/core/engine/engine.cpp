@@ -70,7 +70,7 @@ Engine::Engine(Seedling seedling) : world_(std::make_unique<World>()) {
   world_->last_seq = seedling.last_seq;
   world_->last_event = seedling.last_event;
   world_->id_key = seedling.id_key;
-  world_->next_port = static_cast<int>(seedling.last_event % 10'000);
+  world_->next_port = static_cast<int>(seedling.last_event % 9'000);
   for (auto& job : seedling.jobs) {
     MUSTER_CHECK(!is_final(job.state), "job {} is final and was loaded", job.id.str());
     if (job.live) {
@@ -128,7 +128,8 @@ std::vector<sched::Holder> Engine::World::holders() const {
                    .user = job.user,
                    .cluster = job.cluster,
                    .placements = job.live->placements,
-                   .since = job.live->placed_at});
+                   .since = job.live->placed_at,
+                   .has_started = job.live->started_at.has_value()});
   }
   return all;
 }
@@ -143,6 +144,13 @@ std::optional<int> Engine::nodes_of(const AttemptRef& ref) const {
 }
 
 std::size_t Engine::job_count() const { return world_->jobs.size(); }
+
+std::vector<std::pair<JobSeq, Reason>> Engine::waits_for() const {
+  std::vector<std::pair<JobSeq, Reason>> all;
+  for (const auto& [seq, watch] : world_->watches)
+    for (const auto& [node, reason] : watch.waits_for) all.emplace_back(seq, reason);
+  return all;
+}
 
 std::vector<std::pair<int, JobSeq>> Engine::passed_over() const {
   std::vector<std::pair<int, JobSeq>> passed;

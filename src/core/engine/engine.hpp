@@ -37,6 +37,8 @@ class Engine {
   const sched::View& view() const;
   std::vector<sched::Holder> holders() const;
   std::size_t job_count() const;
+  /// Live attempts that do not run yet, and what the cluster says about it.
+  std::vector<std::pair<JobSeq, Reason>> waits_for() const;
   /// Queued jobs that no node can hold, with their priorities: others do not wait behind them.
   std::vector<std::pair<int, JobSeq>> passed_over() const;
 

@@ -1,5 +1,7 @@
 /// What a backend saw, turned into events and into actions still owed. Observations may come twice,
 /// late or out of order: only what fits the live attempt counts.
+#include <algorithm>
+
 #include "core/engine/world.hpp"
 #include "core/lifecycle/classify.hpp"
 #include "core/lifecycle/retry.hpp"
@@ -71,6 +73,10 @@ struct Sighting {
     auto& watch = world.watches[job.seq];
     if (alive.state == AttemptState::running || alive.state == AttemptState::stopping)
       watch.running_nodes.insert(node);
+    if (alive.waits_for)
+      watch.waits_for[node] = *alive.waits_for;
+    else
+      watch.waits_for.erase(node);
     const bool all_run = std::ssize(watch.running_nodes) + std::ssize(attempt().ends) >= nodes();
     if (all_run && !attempt().started_at) world.emit(job, Started{.attempt = ref.attempt});
     if (alive.failed_rank >= 0)
@@ -83,7 +89,12 @@ struct Sighting {
   void operator()(const Lost& lost) const {
     end({.node = node, .record = std::nullopt, .loss = lost.cause, .evidence = lost.evidence});
   }
-  void operator()(const Unreachable&) const {}  // unreachable is not failed
+  /// Unreachable is not failed: it is told, nothing else.
+  void operator()(const Unreachable& lost) const {
+    if (has_ended(attempt(), node)) return;
+    world.watches[job.seq].waits_for[node] = {
+        .code = "unreachable", .text = lost.why, .fix = "nothing is lost: it is looked at again"};
+  }
 
   /// One of a gang failed: the rest cannot go on without it.
   void stop_gang(int rank) const {
@@ -92,9 +103,26 @@ struct Sighting {
     stop("gang", job.grace);
   }
 
+  /// Told once: when every node is known, or when the attempt is over and no more will be.
+  void seat(const NodeName& where, bool is_last) const {
+    auto& seats = world.watches[job.seq].seats;
+    if (!where.str().empty()) seats[node] = where;
+    const auto& placements = attempt().placements;
+    const bool is_open = std::any_of(placements.begin(), placements.end(),
+                                     [](const auto& one) { return one.node == kOpenNode; });
+    const bool is_whole = std::ssize(seats) == nodes() || (is_last && !seats.empty());
+    if (!is_open || !is_whole) return;
+    Seated seated{.attempt = ref.attempt, .nodes = {}};
+    for (int i = 0; i < nodes(); ++i)
+      seated.nodes.push_back(seats.contains(i) ? seats.at(i) : kOpenNode);
+    seats.clear();
+    world.emit(job, std::move(seated));
+  }
+
   void end(const NodeEnd& node_end) const {
     world.out.actions.push_back(Acknowledge{ref, node});
     if (has_ended(attempt(), node)) return;
+    world.watches[job.seq].waits_for.erase(node);
     std::vector<NodeEnd> ends = attempt().ends;
     ends.push_back(node_end);
     if (std::ssize(ends) < nodes()) {
@@ -102,6 +130,7 @@ struct Sighting {
       if (has_failed(node_end)) stop_gang(failed_rank(node_end));
       return;
     }
+    seat({}, true);
     world.emit(job, lifecycle::classify(job, attempt(), ends));
     world.emit(job, lifecycle::next_step(job, world.now.run));
   }
@@ -110,7 +139,7 @@ struct Sighting {
 }  // namespace
 
 void Engine::World::take(const Seen& seen) {
-  const auto& [ref, node, sight] = seen.observation;
+  const auto& [ref, node, sight, where] = seen.observation;
   const auto found = jobs.find(ref.seq);
   const bool is_live =
       found != jobs.end() && found->second.live && found->second.live->n == ref.attempt;
@@ -122,13 +151,17 @@ void Engine::World::take(const Seen& seen) {
       out.actions.push_back(Acknowledge{ref, node});
     return;
   }
-  std::visit(Sighting{*this, found->second, ref, node}, sight);
+  const Sighting sighting{*this, found->second, ref, node};
+  if (!where.str().empty()) sighting.seat(where, false);
+  std::visit(sighting, sight);
 }
 
 void Engine::World::take(const InventorySeen& seen) {
-  if (seen.inventory.nodes == nodes && !nodes.empty()) return;
-  nodes = seen.inventory.nodes;
-  view = sched::with_inventory(nodes, holders());
+  const bool is_same = seen.inventory.nodes == inventory.nodes &&
+                       seen.inventory.self_placing == inventory.self_placing;
+  if (is_same && !inventory.nodes.empty()) return;
+  inventory = seen.inventory;
+  view = sched::with_inventory(inventory, holders());
   for (const auto& [seq, job] : jobs)
     if (job.state == JobState::queued) {
       dequeue(job);

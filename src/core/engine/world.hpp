@@ -22,6 +22,8 @@ struct QueueKey {
 struct Watch {
   std::set<int> running_nodes;
   int launches = 0;
+  std::map<int, NodeName> seats;    // where the cluster put it, by node
+  std::map<int, Reason> waits_for;  // what keeps a node from running, or from being seen
 };
 
 struct Engine::World {
@@ -34,7 +36,7 @@ struct Engine::World {
   std::set<JobSeq> impossible;                                 // queued, cannot fit this inventory
   std::set<int> ports;                                         // leased
   int next_port = 0;
-  std::vector<Node> nodes;
+  Inventory inventory;
   sched::View view;
   JobSeq last_seq = 0;
   std::int64_t last_event = 0;
@@ -61,6 +63,7 @@ struct Engine::World {
   // place.cpp
   void run_cycle();
   bool place_next(std::set<QueueKey>& queue);
+  bool must_wait_for_gang(const Job& job) const;
   int lease_port();
 };
 

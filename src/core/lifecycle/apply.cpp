@@ -65,6 +65,15 @@ struct Folder {
     live_attempt(job, moved.attempt).port = moved.port;
   }
 
+  void operator()(const Seated& seated) const {
+    auto& attempt = live_attempt(job, seated.attempt);
+    MUSTER_CHECK(seated.nodes.size() == attempt.placements.size(),
+                 "job {}: {} nodes for {} placements", job.id.str(), seated.nodes.size(),
+                 attempt.placements.size());
+    for (std::size_t i = 0; i < seated.nodes.size(); ++i)
+      attempt.placements[i].node = seated.nodes[i];
+  }
+
   void operator()(const Started& started) const {
     auto& attempt = live_attempt(job, started.attempt);
     attempt.started_at = at;

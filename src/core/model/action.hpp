@@ -11,12 +11,14 @@
 
 namespace muster {
 
-/// Start the attempt on every node that has not started it. The driver adds the plan.
+/// Start the attempt on every node that has not started it. The driver adds plan and specification.
 struct Launch {
   AttemptRef ref;
   std::vector<Placement> placements;
   int port = 0;
-  std::shared_ptr<const Plan> plan;  // shared with the backend's thread, immutable
+  // Shared with the backend's threads, immutable.
+  std::shared_ptr<const Plan> plan;
+  std::shared_ptr<const JobSpec> spec;
 };
 /// TERM, grace, KILL on every node of the attempt; on a node that never started, make sure it never
 /// will.

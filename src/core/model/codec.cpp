@@ -18,6 +18,11 @@ struct Writer {
   void operator()(std::string_view name, const T& value) {
     out[json::string_view(name.data(), name.size())] = to_json(value);
   }
+  /// What most values have not got takes no room in theirs.
+  template <class T>
+  void if_any(std::string_view name, const std::optional<T>& value) {
+    if (value) (*this)(name, *value);
+  }
 };
 
 template <class T>
@@ -98,6 +103,10 @@ struct Reader {
   void operator()(std::string_view name, T& out) {
     if (!result) return;
     if (const auto* value = field(in, name)) result = within(from_json(*value, out), name);
+  }
+  template <class T>
+  void if_any(std::string_view name, std::optional<T>& out) {
+    (*this)(name, out);
   }
 };
 
@@ -218,7 +227,7 @@ Result<T> value_of(std::string_view text) {
 
 /// The alternatives' words, in the variant's order.
 constexpr std::string_view kKinds[] = {
-    "submitted",    "placed",           "port_moved",    "started",  "node_ended",
+    "submitted",    "placed",           "port_moved",    "seated",   "started", "node_ended",
     "gang_stopped", "cancel_requested", "attempt_ended", "requeued", "finished"};
 static_assert(std::size(kKinds) == std::variant_size_v<EventBody>);
 
@@ -238,6 +247,7 @@ Result<EventBody> body_at(std::size_t index, std::string_view text) {
 std::string_view kind_of(const EventBody& body) { return kKinds[body.index()]; }
 
 std::string encode(const JobSpec& spec) { return text_of(spec); }
+std::string encode(const PodSettings& pod) { return text_of(pod); }
 std::string encode(const Job& job) { return text_of(job); }
 std::string encode(const Attempt& attempt) { return text_of(attempt); }
 std::string encode(const ExitRecord& record) { return text_of(record); }

@@ -11,6 +11,7 @@
 namespace muster {
 
 std::string encode(const JobSpec& spec);
+std::string encode(const PodSettings& pod);
 std::string encode(const Job& job);
 std::string encode(const Attempt& attempt);
 std::string encode(const ExitRecord& record);

@@ -24,6 +24,11 @@ struct PortMoved {
   int attempt = 0;
   int port = 0;
 };
+/// The cluster has chosen the nodes of an attempt that was placed without them.
+struct Seated {
+  int attempt = 0;
+  std::vector<NodeName> nodes;  // in the order of the placements
+};
 /// Every rank of the attempt runs.
 struct Started {
   int attempt = 0;
@@ -66,8 +71,8 @@ struct Finished {
   int signal = 0;
 };
 
-using EventBody = std::variant<Submitted, Placed, PortMoved, Started, NodeEnded, GangStopped,
-                               CancelRequested, AttemptEnded, Requeued, Finished>;
+using EventBody = std::variant<Submitted, Placed, PortMoved, Seated, Started, NodeEnded,
+                               GangStopped, CancelRequested, AttemptEnded, Requeued, Finished>;
 
 struct Event {
   std::int64_t sequence = 0;

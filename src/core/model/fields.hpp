@@ -67,6 +67,38 @@ void fields(V& v, Code& x) {
 }
 
 template <class V>
+void fields(V& v, Toleration& x) {
+  v("key", x.key);
+  v("value", x.value);
+  v("effect", x.effect);
+}
+
+template <class V>
+void fields(V& v, ClaimMount& x) {
+  v("claim", x.claim);
+  v("path", x.path);
+  v("read_only", x.is_read_only);
+}
+
+template <class V>
+void fields(V& v, PodSettings& x) {
+  v("image", x.image);
+  v("agent_image", x.agent_image);
+  v("image_pull_secrets", x.image_pull_secrets);
+  v("service_account", x.service_account);
+  v("namespace", x.name_space);
+  v("pod_security", x.pod_security);
+  v("node_selector", x.node_selector);
+  v("tolerations", x.tolerations);
+  v("spot", x.spot);
+  v("priority_class", x.priority_class);
+  v("shm", x.shm.count);
+  v("gpu_resource", x.gpu_resource);
+  v("resources", x.resources);
+  v("volumes", x.volumes);
+}
+
+template <class V>
 void fields(V& v, JobSpec& x) {
   v("command", x.command);
   v("shell", x.shell);
@@ -94,6 +126,7 @@ void fields(V& v, JobSpec& x) {
   v("umask", x.umask);
   v("nice", x.nice);
   v("limits", x.limits);
+  v.if_any("pod", x.pod);
 }
 
 template <class V>
@@ -251,6 +284,11 @@ template <class V>
 void fields(V& v, PortMoved& x) {
   v("attempt", x.attempt);
   v("port", x.port);
+}
+template <class V>
+void fields(V& v, Seated& x) {
+  v("attempt", x.attempt);
+  v("nodes", x.nodes);
 }
 template <class V>
 void fields(V& v, Started& x) {

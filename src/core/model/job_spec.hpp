@@ -3,11 +3,13 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/time.hpp"
 #include "core/model/names.hpp"
+#include "core/model/pod_settings.hpp"
 #include "core/model/resources.hpp"
 
 namespace muster {
@@ -68,6 +70,7 @@ struct JobSpec {
   std::string parent;                  // the job that submitted this one
   std::string key;                     // one key, one job (scope: user)
   std::string request_hash;            // what a repeated key must agree with
+  std::optional<PodSettings> pod;      // of a job on Kubernetes
   // How the submitter's shell would have started it.
   int umask = 022;
   int nice = 0;

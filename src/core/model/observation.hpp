@@ -1,11 +1,14 @@
 /// What a backend saw of one attempt on one node. The only arrow back into the engine.
 /// Unreachable is not failed; unknown is not gone.
 #pragma once
+#include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "core/model/job.hpp"
+#include "core/model/reason.hpp"
 
 namespace muster {
 
@@ -19,6 +22,7 @@ struct PortTaken {
 struct Alive {
   AttemptState state = AttemptState::running;  // preparing, barrier, running, stopping
   int failed_rank = -1;
+  std::optional<Reason> waits_for;  // what keeps it from running, when that is known
 };
 struct Ended {
   ExitRecord record;
@@ -39,10 +43,12 @@ struct Observation {
   AttemptRef ref;
   int node = 0;
   Sight sight;
+  NodeName where;  // the machine it is on, where the cluster chose it; empty: not known (yet)
 };
 
 struct Inventory {
   std::vector<Node> nodes;
+  std::set<std::string> self_placing;  // clusters that choose nodes themselves (and may grow)
 };
 
 }  // namespace muster

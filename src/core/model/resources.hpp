@@ -33,6 +33,9 @@ struct Node {
   auto operator<=>(const Node&) const = default;
 };
 
+/// The name of a node the cluster itself has yet to choose.
+inline const NodeName kOpenNode{"?"};
+
 /// What one attempt holds on one node. Node index 0 carries rank 0.
 struct Placement {
   NodeName node;

@@ -54,7 +54,7 @@ Environment shared_env(const JobSpec& spec, const Launch& launch, std::int64_t e
       spec.request.cpus_per_node, spec.request.procs_per_node, spec.dataloader_workers));
   for (const char* name : kThreadVariables) set_default(env, name, threads);
   auto& path = env["PATH"];
-  if (path.empty()) path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+  if (path.empty()) path = kUsualPath;
   path += ":" + around.tools_dir;
   return env;
 }
@@ -75,7 +75,7 @@ NodePlan node_plan(const Placement& placement, int index) {
 }
 
 FolderPlan folder_of(const JobSpec& spec, const Surroundings& around) {
-  if (spec.code.snapshot.empty()) return {};
+  if (spec.code.snapshot.empty()) return {.keep = spec.keep};
   FolderPlan folder{.snapshot = spec.code.snapshot,
                     .store = around.store,
                     .trees = around.trees,

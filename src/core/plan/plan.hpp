@@ -19,6 +19,10 @@ struct Surroundings {
   Cause previous = Cause::none;
 };
 
+/// The PATH of a job whose submitter had none.
+inline constexpr std::string_view kUsualPath =
+    "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
 Plan make_plan(const JobSpec& spec, const Launch& launch, std::int64_t epoch,
                const Surroundings& around);
 

@@ -53,6 +53,22 @@ void take(NodeView& node, const Placement& placement) {
 
 }  // namespace
 
+// Inside a pod GPUs are counted from 0.
+std::vector<Placement> open_placements(const Request& request) {
+  std::vector<Placement> placements;
+  for (int index = 0; index < request.nodes; ++index) {
+    Placement placement{.node = kOpenNode,
+                        .first_rank = index * request.procs_per_node,
+                        .ranks = request.procs_per_node,
+                        .cpus = request.cpus_per_node,
+                        .memory = request.memory_per_node};
+    placement.gpus.resize(static_cast<std::size_t>(request.gpus_per_node));
+    std::iota(placement.gpus.begin(), placement.gpus.end(), 0);
+    placements.push_back(std::move(placement));
+  }
+  return placements;
+}
+
 Bytes memory_needed(const Node& node, const Request& request) {
   if (request.memory_per_node.count > 0) return request.memory_per_node;
   if (node.cpus.count <= 0) return Bytes{0};
@@ -74,6 +90,7 @@ bool fits_empty(const NodeView& node, const Request& request) {
 
 std::optional<std::vector<Placement>> place(const View& view, const std::string& cluster,
                                             const Request& request) {
+  if (view.places_itself(cluster)) return open_placements(request);
   std::vector<const NodeView*> fitting;
   for (const auto& node : view.nodes)
     if (serves(node, cluster) && fits_now(node, request)) fitting.push_back(&node);
@@ -90,6 +107,7 @@ std::optional<std::vector<Placement>> place(const View& view, const std::string&
 }
 
 bool could_ever_fit(const View& view, const std::string& cluster, const Request& request) {
+  if (view.places_itself(cluster)) return true;
   const auto able = std::count_if(view.nodes.begin(), view.nodes.end(), [&](const auto& node) {
     return serves(node, cluster) && fits_empty(node, request);
   });
@@ -97,6 +115,7 @@ bool could_ever_fit(const View& view, const std::string& cluster, const Request&
 }
 
 void hold(View& view, const std::string& cluster, const std::vector<Placement>& placements) {
+  if (view.places_itself(cluster)) return;
   for (const auto& placement : placements) {
     auto* node = find(view, cluster, placement.node);
     MUSTER_CHECK(node != nullptr, "no node {}", placement.node.str());
@@ -107,6 +126,7 @@ void hold(View& view, const std::string& cluster, const std::vector<Placement>& 
 }
 
 void release(View& view, const std::string& cluster, const std::vector<Placement>& placements) {
+  if (view.places_itself(cluster)) return;
   for (const auto& placement : placements) {
     auto* node = find(view, cluster, placement.node);
     MUSTER_CHECK(node != nullptr, "no node {}", placement.node.str());
@@ -122,10 +142,11 @@ void release(View& view, const std::string& cluster, const std::vector<Placement
   }
 }
 
-View with_inventory(const std::vector<Node>& nodes, const std::vector<Holder>& holders) {
-  View view;
-  for (const auto& node : nodes) view.nodes.push_back(empty_view(node));
-  for (const auto& holder : holders)
+View with_inventory(const Inventory& inventory, const std::vector<Holder>& holders) {
+  View view{.nodes = {}, .self_placing = inventory.self_placing};
+  for (const auto& node : inventory.nodes) view.nodes.push_back(empty_view(node));
+  for (const auto& holder : holders) {
+    if (view.places_itself(holder.cluster)) continue;
     for (const auto& placement : holder.placements) {
       auto* node = find(view, holder.cluster, placement.node);
       if (node == nullptr) {
@@ -135,6 +156,7 @@ View with_inventory(const std::vector<Node>& nodes, const std::vector<Holder>& h
       }
       take(*node, placement);  // may go below zero: the node shrank under its attempts
     }
+  }
   return view;
 }
 

@@ -2,10 +2,13 @@
 /// attempt gives back.
 #pragma once
 #include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "base/time.hpp"
 #include "core/model/job.hpp"
+#include "core/model/observation.hpp"
 
 namespace muster::sched {
 
@@ -19,6 +22,9 @@ struct NodeView {
 
 struct View {
   std::vector<NodeView> nodes;  // in inventory order
+  std::set<std::string>
+      self_placing;  // clusters that choose nodes themselves: nothing is held there
+  bool places_itself(const std::string& cluster) const { return self_placing.contains(cluster); }
 };
 
 /// Who holds what: shown to those who wait.
@@ -28,6 +34,7 @@ struct Holder {
   std::string cluster;
   std::vector<Placement> placements;
   WallTime since;
+  bool has_started = true;  // every rank of it runs, or did
 };
 
 /// What the job needs of this node: its own amount, else the node's share by cpus.
@@ -41,6 +48,8 @@ bool fits_empty(const NodeView& node, const Request& request);
 /// ties.
 std::optional<std::vector<Placement>> place(const View& view, const std::string& cluster,
                                             const Request& request);
+/// Placements on nodes that the cluster itself has yet to choose.
+std::vector<Placement> open_placements(const Request& request);
 /// Whether it would fit if the cluster were empty.
 bool could_ever_fit(const View& view, const std::string& cluster, const Request& request);
 
@@ -49,6 +58,6 @@ void hold(View& view, const std::string& cluster, const std::vector<Placement>& 
 void release(View& view, const std::string& cluster, const std::vector<Placement>& placements);
 
 /// The new inventory with the same attempts still holding what they hold.
-View with_inventory(const std::vector<Node>& nodes, const std::vector<Holder>& holders);
+View with_inventory(const Inventory& inventory, const std::vector<Holder>& holders);
 
 }  // namespace muster::sched

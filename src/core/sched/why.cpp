@@ -89,6 +89,15 @@ Reason busy(const Question& q) {
   return reason;
 }
 
+/// The multi-node job that is still getting its nodes, where gangs are let in one at a time.
+const Holder* gang_before(const Question& q) {
+  if (q.job.request.nodes == 1 || !q.view.places_itself(q.job.cluster)) return nullptr;
+  for (const auto& holder : q.holders)
+    if (holder.cluster == q.job.cluster && holder.placements.size() > 1 && !holder.has_started)
+      return &holder;
+  return nullptr;
+}
+
 }  // namespace
 
 std::vector<Reason> why_never(const View& view, const std::string& cluster,
@@ -136,6 +145,12 @@ std::vector<Reason> why_waiting(const Question& q) {
                        .text = fmt::format("{} job{} before it in the queue", q.ahead,
                                            q.ahead == 1 ? " is" : "s are"),
                        .fix = "wait, or give it a higher --priority"});
+  if (const auto* gang = gang_before(q))
+    reasons.push_back({.code = "gang_turn",
+                       .text = fmt::format("{} is still getting its nodes; multi-node jobs are let "
+                                           "into this cluster one at a time",
+                                           gang->job.str()),
+                       .fix = "wait, or stop the other one: muster abort " + gang->job.str()});
   if (!place(q.view, q.job.cluster, q.job.request)) reasons.push_back(busy(q));
   if (reasons.empty())
     reasons.push_back({.code = "starting_soon",

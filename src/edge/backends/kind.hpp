@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "core/model/resources.hpp"
+#include "core/spec/config.hpp"
 #include "port/backend.hpp"
 
 namespace muster {
@@ -19,6 +20,7 @@ struct BackendDeps {
   std::string binary;  // this program, as a path that stays valid when it is replaced
   std::string build_id;
   std::vector<Node> nodes;
+  spec::Profile cluster;  // what the configuration says about it
   Log& log;
 };
 

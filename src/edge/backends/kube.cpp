@@ -1,18 +1,22 @@
 #include "edge/backends/kind.hpp"
+#include "edge/pods/pods_backend.hpp"
 
 namespace muster {
 namespace {
 
-constexpr std::string_view kAbsent = "the Kubernetes backend is not part of this build";
-
-Result<std::unique_ptr<Backend>> open(const BackendDeps&) {
-  return fail(Kind::unavailable, std::string(kAbsent), "use the local cluster: -c local");
+Result<std::unique_ptr<Backend>> open(const BackendDeps& deps) {
+  const auto& profile = deps.cluster;
+  return pods::open_pods({.kubeconfig = profile.kubeconfig,
+                          .context = profile.context,
+                          .space = profile.pod.name_space,
+                          .patience = profile.patience},
+                         deps.home, deps.home_id, deps.log);
 }
 
 }  // namespace
 
 BackendKind backend_kube() {
-  return {.name = "kube", .doc = "jobs on a Kubernetes cluster", .absent = kAbsent, .open = open};
+  return {.name = "kube", .doc = "jobs on a Kubernetes cluster", .absent = "", .open = open};
 }
 
 }  // namespace muster

@@ -92,6 +92,8 @@ TEST(Classify, OutsideEndsHaveTheirOwnCauses) {
             Cause::host_reboot);
   ExitRecord never{.ranks = {}, .killed_by = "never_started: no space", .why = {}};
   EXPECT_EQ(verdict(job, {end_of(never)}).cause, Cause::never_started);
+  ExitRecord alone{.ranks = {}, .killed_by = "barrier_timeout: missing rank(s) 1", .why = {}};
+  EXPECT_EQ(verdict(job, {end_of(alone)}).cause, Cause::barrier_timeout);
   auto exec = record_of(1, 127);
   exec.why = "no such program: trian";
   EXPECT_EQ(verdict(job, {end_of(exec)}).cause, Cause::exec_failed);

@@ -9,7 +9,7 @@ namespace {
 
 using test::node_of;
 
-View view_of(std::vector<Node> nodes) { return with_inventory(nodes, {}); }
+View view_of(std::vector<Node> nodes) { return with_inventory({std::move(nodes), {}}, {}); }
 
 rc::Gen<Request> any_request() {
   return rc::gen::map(rc::gen::tuple(rc::gen::inRange(1, 5), rc::gen::inRange(1, 4),
@@ -136,7 +136,7 @@ TEST(Sched, ANodeThatShrankTakesNoMore) {
   const auto held = *place(before, "local", {.cpus_per_node = {4000}});
   const std::vector<Holder> holders{
       {.job = JobId("j"), .user = "u", .cluster = "local", .placements = held}};
-  View after = with_inventory({node_of("a", 2)}, holders);
+  View after = with_inventory({{node_of("a", 2)}, {}}, holders);
   EXPECT_FALSE(place(after, "local", {.cpus_per_node = {500}}));
   release(after, "local", held);
   EXPECT_TRUE(place(after, "local", {.cpus_per_node = {2000}}));

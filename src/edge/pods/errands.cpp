@@ -1,0 +1,128 @@
+#include "edge/pods/errands.hpp"
+
+#include "core/model/json.hpp"
+#include "core/render/names.hpp"
+#include "edge/kube/list.hpp"
+
+namespace muster::pods {
+namespace {
+
+using kube::Api;
+using kube::ApiResult;
+
+/// The API group of "batch/v1" and the version beside it.
+kube::Resource resource_of(const render::Object& object) {
+  const auto slash = object.api.find('/');
+  if (slash == std::string::npos) return {"", object.api, object.resource};
+  return {object.api.substr(0, slash), object.api.substr(slash + 1), object.resource};
+}
+
+std::string uid_of(const std::string& object) {
+  const auto parsed = parse_json(object);
+  if (!parsed || !parsed->is_object()) return "";
+  const auto* metadata = field(parsed->get_object(), "metadata");
+  if (metadata == nullptr || !metadata->is_object()) return "";
+  return std::string(text_at(metadata->get_object(), "uid"));
+}
+
+ApiResult<std::string> uid_of_job(Api& api, const std::string& space, const std::string& name) {
+  API_TRY(const auto job, api.get({kube::jobs(), space, name}));
+  return uid_of(job);
+}
+
+bool is_absent(const kube::ApiError& error) { return error.code == 404; }
+
+}  // namespace
+
+ApiResult<> create(Api& api, const std::string& space, const std::vector<render::Object>& objects) {
+  std::string job;
+  std::string uid;
+  for (const auto& object : objects) {
+    API_TRY(const auto created, api.create({resource_of(object), space}, object.json));
+    if (object.kind != "Job") continue;
+    job = object.name;
+    uid = uid_of(created.object);
+  }
+  if (uid.empty()) {
+    API_TRY(uid, uid_of_job(api, space, job));
+  }
+  for (const auto& object : objects)
+    if (object.kind != "Job") {
+      const auto patched = api.patch({resource_of(object), space, object.name},
+                                     kube::PatchKind::merge, render::owner_patch(job, uid));
+      if (!patched && !is_absent(patched.error())) return tl::unexpected(patched.error());
+    }
+  return {};
+}
+
+ApiResult<bool> stop(Api& api, const std::string& space, const std::string& job, const Group& group,
+                     const std::string& why, int grace_seconds) {
+  const json::object patch{
+      {"metadata", {{"annotations", {{kStopAnnotation, why}}}}},
+      {"spec", {{"suspend", true}}},
+  };
+  const auto patched =
+      api.patch({kube::jobs(), space, job}, kube::PatchKind::merge, json::serialize(patch));
+  if (!patched) {
+    if (is_absent(patched.error())) return false;
+    return tl::unexpected(patched.error());
+  }
+  for (const auto& pod : group.pods) {
+    if (pod.is_over() || pod.is_gone) continue;
+    API_TRY_VOID(
+        api.remove({kube::pods(), space, pod.name}, {.run = kube::Run::real,
+                                                     .propagation = kube::Propagation::background,
+                                                     .uid = pod.uid,
+                                                     .grace_seconds = grace_seconds}));
+  }
+  return true;
+}
+
+ApiResult<> release(Api& api, const std::string& space, const std::string& pod) {
+  const json::object patch{
+      {"metadata", {{"$deleteFromPrimitiveList/finalizers", {render::kRecordFinalizer}}}}};
+  const auto patched =
+      api.patch({kube::pods(), space, pod}, kube::PatchKind::strategic, json::serialize(patch));
+  if (!patched && !is_absent(patched.error())) return tl::unexpected(patched.error());
+  return {};
+}
+
+ApiResult<> remove(Api& api, const std::string& space, const std::string& job) {
+  API_TRY_VOID(api.remove({kube::jobs(), space, job}));
+  return {};
+}
+
+ApiResult<> remove_parts(Api& api, const std::string& space, const std::string& job) {
+  API_TRY_VOID(api.remove({kube::services(), space, job}));
+  API_TRY_VOID(api.remove({kube::secrets(), space, job}));
+  API_TRY_VOID(api.remove({kube::secrets(), space, job + "-code"}));
+  return {};
+}
+
+ApiResult<std::string> last_warning(Api& api, const std::string& space, const std::string& object) {
+  std::string newest;
+  std::string text;
+  const kube::ListSink sink{.begin = [&] { newest.clear(); },
+                            .item =
+                                [&](const json::object& event) {
+                                  auto at = std::string(text_at(event, "lastTimestamp"));
+                                  if (at.empty()) at = text_at(event, "eventTime");
+                                  if (!text.empty() && at < newest) return;
+                                  newest = std::move(at);
+                                  text = fmt::format("{}: {}", text_at(event, "reason"),
+                                                     text_at(event, "message"));
+                                }};
+  API_TRY_VOID(kube::list(
+      api, {kube::events(), space},
+      {.labels = "", .fields = fmt::format("involvedObject.name={},type=Warning", object)}, sink));
+  return text.substr(0, 512);
+}
+
+/// 401 and 408 pass; quota frees up, and comes as a 403 that says so.
+bool is_final_refusal(const kube::ApiError& error) {
+  if (error.code == 403) return error.what.find("exceeded quota") == std::string::npos;
+  return error.code == 400 || error.code == 404 || error.code == 405 || error.code == 413 ||
+         error.code == 422;
+}
+
+}  // namespace muster::pods

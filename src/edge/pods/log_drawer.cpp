@@ -1,0 +1,129 @@
+#include "edge/pods/log_drawer.hpp"
+
+#include <pthread.h>
+
+#include <algorithm>
+
+#include "edge/fs/files.hpp"
+#include "edge/kube/api.hpp"
+#include "edge/pods/rank_files.hpp"
+
+namespace muster::pods {
+namespace {
+
+constexpr std::size_t kThreads = 32;
+/// So many are kept free for pods that have ended.
+constexpr std::size_t kFollowed = kThreads - 4;
+constexpr int kTries = 3;
+constexpr int kWaits = 100;  // each of them as long as the client is patient
+constexpr Duration kSilence = std::chrono::hours(4);  // of a rank that says nothing
+
+WallTime now() { return {fs::walltime_us()}; }
+
+kube::Call log_call(const DrawOrder& order) {
+  return {.method = "GET",
+          .path = kube::path_of(kube::ObjectRef{kube::pods(), order.space, order.pod, "log"}),
+          .query = {{"container", "main"}, {"follow", order.is_over ? "false" : "true"}}};
+}
+
+/// One pass over the whole log: what is there already is recognised by its offset.
+kube::ApiResult<> pass(kube::Api& api, const DrawOrder& order, RankFiles& files) {
+  PodLineReader reader;
+  const auto each = [&](const PodLine& line) { files.take(line, now()); };
+  const auto silence = order.is_over ? Duration(std::chrono::seconds(30)) : kSilence;
+  auto streamed = api.stream(log_call(order), silence, [&](std::string_view bytes) {
+    reader.read(bytes, each);
+    return true;
+  });
+  if (streamed) reader.finish(each);
+  return streamed;
+}
+
+void draw_all(kube::Api& api, const DrawOrder& order, Log& log) {
+  auto files = RankFiles::open(order.dir);
+  if (!files) {
+    log.warn("a pod's log cannot be kept", {{"pod", order.pod}, {"error", to_line(files.error())}});
+    return;
+  }
+  int waits = 0;
+  for (int tries = 0; tries < kTries; ++tries) {
+    const auto passed = pass(api, order, *files);
+    if (passed && (!order.record || files->has_all(*order.record))) break;
+    if (passed) continue;  // the node had not written all of it yet
+    log.debug("a pod's log broke off", {{"pod", order.pod}, {"error", to_line(passed.error())}});
+    if (passed.error().code == 404) break;
+    if (passed.error().kind == Kind::cancelled) return;  // the next server draws the rest
+    // Nobody answers: the log is still there when somebody does.
+    if (passed.error().code == 0 && waits++ < kWaits) --tries;
+  }
+  if (order.is_over && order.record) files->finish(*order.record, now());
+}
+
+}  // namespace
+
+LogDrawer::LogDrawer(std::shared_ptr<kube::Cluster> cluster, Log& log, OnDrawn on_drawn)
+    : cluster_(std::move(cluster)), log_(log), on_drawn_(std::move(on_drawn)) {}
+
+LogDrawer::~LogDrawer() {
+  cancel_.set();
+  changed_.notify_all();
+  for (auto& thread : threads_) thread.join();
+}
+
+void LogDrawer::draw(DrawOrder order) {
+  {
+    const std::lock_guard hold(mutex_);
+    const auto same = [&](const DrawOrder& other) { return other.pod == order.pod; };
+    if (!order.is_over && (busy_.contains(order.pod) || following_ >= kFollowed)) return;
+    const auto known = std::find_if(waiting_.begin(), waiting_.end(), same);
+    if (known != waiting_.end()) {
+      if (order.is_over) *known = std::move(order);
+    } else if (order.is_over) {
+      waiting_.push_front(std::move(order));
+    } else {
+      waiting_.push_back(std::move(order));
+    }
+    if (threads_.size() < kThreads && busy_.size() + waiting_.size() > threads_.size())
+      threads_.emplace_back([this] {
+        ::pthread_setname_np(::pthread_self(), "pod-log");
+        work();
+      });
+  }
+  changed_.notify_one();
+}
+
+std::optional<DrawOrder> LogDrawer::next() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    if (cancel_.is_set()) return std::nullopt;
+    const auto found = std::find_if(waiting_.begin(), waiting_.end(), [&](const auto& order) {
+      return !busy_.contains(order.pod) && (order.is_over || following_ < kFollowed);
+    });
+    if (found != waiting_.end()) {
+      auto order = std::move(*found);
+      waiting_.erase(found);
+      busy_.insert(order.pod);
+      if (!order.is_over) ++following_;
+      return order;
+    }
+    changed_.wait_for(lock, std::chrono::seconds(1));
+  }
+}
+
+void LogDrawer::finished(const DrawOrder& order) {
+  const std::lock_guard hold(mutex_);
+  busy_.erase(order.pod);
+  if (!order.is_over) --following_;
+}
+
+void LogDrawer::work() {
+  kube::Api api(cluster_, cancel_.stop());
+  while (auto order = next()) {
+    draw_all(api, *order, log_);
+    finished(*order);
+    changed_.notify_all();
+    if (order->is_over && !cancel_.is_set()) on_drawn_(order->pod);
+  }
+}
+
+}  // namespace muster::pods

@@ -1,0 +1,59 @@
+/// Draws pods' logs into the files of their ranks while they run, and the rest when they have
+/// ended. As many at once as there are threads; those that find no place are drawn at their end.
+/// Thread-safe.
+#pragma once
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/log.hpp"
+#include "core/model/exit_record.hpp"
+#include "edge/kube/cancel.hpp"
+#include "edge/kube/cluster.hpp"
+
+namespace muster::pods {
+
+struct DrawOrder {
+  std::string space;
+  std::string pod;
+  std::string dir;                   // of the attempt on this node
+  bool is_over = false;              // the pod has ended: draw the rest, mark what is missing
+  std::optional<ExitRecord> record;  // then, if it left one
+};
+
+class LogDrawer {
+ public:
+  /// `on_drawn` is called on a drawer's thread when an ended pod's log is as complete as it will
+  /// be.
+  using OnDrawn = std::function<void(const std::string& pod)>;
+  LogDrawer(std::shared_ptr<kube::Cluster> cluster, Log& log, OnDrawn on_drawn);
+  ~LogDrawer();
+
+  /// Once per pod for as long as it is under way; a pod that ended meanwhile is drawn to its end
+  /// afterwards.
+  void draw(DrawOrder order);
+
+ private:
+  void work();
+  std::optional<DrawOrder> next();
+  void finished(const DrawOrder& order);
+
+  std::shared_ptr<kube::Cluster> cluster_;
+  Log& log_;
+  OnDrawn on_drawn_;
+  kube::Cancel cancel_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<DrawOrder> waiting_;  // ended pods in front
+  std::set<std::string> busy_;     // pods being drawn
+  std::size_t following_ = 0;      // of them, how many still run
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace muster::pods

@@ -1,0 +1,127 @@
+#include "edge/pods/pod_sight.hpp"
+
+#include <csignal>
+
+#include "core/model/codec.hpp"
+
+namespace muster::pods {
+namespace {
+
+/// The agent's word for "somebody told me to end": who it was is known here, not there.
+constexpr const char* kToldToEnd = "shutdown";
+
+std::string sentence(std::string_view head, std::string_view words) {
+  return words.empty() ? std::string(head) : fmt::format("{}: {}", head, words);
+}
+
+/// A node that died and one that was taken away end alike; an eviction is paid by nobody.
+Lost disrupted(const PodRow& row) {
+  const bool is_node_lost =
+      row.disruption == "DeletionByPodGC" || row.disruption == "DeletionByTaintManager";
+  const auto what = is_node_lost
+                        ? fmt::format("node {} is gone ({})", row.node, row.disruption)
+                        : fmt::format("evicted from node {} ({})", row.node, row.disruption);
+  return {.cause = is_node_lost ? Cause::lost : Cause::eviction,
+          .evidence = sentence(what, row.disruption_text)};
+}
+
+Lost removed(const PodRow& row) {
+  return {.cause = Cause::removed_externally,
+          .evidence = fmt::format("pod {} was deleted, not by muster", row.name)};
+}
+
+Ended stopped(const Around& around) {
+  return {ExitRecord{.ranks = {}, .killed_by = around.stop_why}};
+}
+
+/// Boot clocks of different machines do not compare; their wall clocks nearly do.
+void use_wall_clock(ExitRecord& record) {
+  for (auto& rank : record.ranks) rank.ended_run_us = rank.ended.us;
+}
+
+Sight recorded(const PodRow& row, ExitRecord record, const Around& around) {
+  use_wall_clock(record);
+  if (row.ended->reason == "OOMKilled" && record.why.empty())
+    record.why = "the kernel ended one of its processes for lack of memory";
+  if (record.killed_by != kToldToEnd) return Ended{std::move(record)};
+  if (!around.stop_why.empty()) {
+    record.killed_by = around.stop_why;
+    return Ended{std::move(record)};
+  }
+  if (!row.disruption.empty()) return disrupted(row);
+  if (row.is_deleting || row.is_gone) return removed(row);
+  record.killed_by.clear();
+  return Ended{std::move(record)};
+}
+
+Ended exit_of(const Terminated& end, const Around& around) {
+  RankExit rank{.rank = around.first_rank, .exit = end.exit, .signal = end.signal};
+  if (end.signal == 0 && end.exit > 128 && end.exit < 128 + 65) {
+    rank.signal = end.exit - 128;
+    rank.exit = 0;
+  }
+  if (end.reason == "OOMKilled") {
+    rank.oom_kills = 1;
+    rank.signal = SIGKILL;
+    rank.exit = 0;
+  }
+  return {
+      ExitRecord{.ranks = {rank},
+                 .killed_by = "",
+                 .why = sentence("the container ended without a record of its agent", end.reason)}};
+}
+
+bool could_not_run(const Terminated& end) {
+  return end.reason == "ContainerCannotRun" || end.reason == "StartError" ||
+         end.reason == "RunContainerError";
+}
+
+Lost never_started(const Terminated& end) {
+  return {.cause = Cause::never_started,
+          .evidence = sentence(fmt::format("container {} could not run (exit code {}, {})",
+                                           end.container, end.exit, end.reason),
+                               end.message)};
+}
+
+/// It is over and its agent left no record.
+Sight unrecorded(const PodRow& row, const Around& around) {
+  if (!row.disruption.empty() && around.stop_why.empty()) return disrupted(row);
+  if (row.status_reason == "Evicted")
+    return Lost{Cause::eviction, sentence("evicted by its node", row.status_text)};
+  if (row.ended && row.ended->reason == "OOMKilled") return exit_of(*row.ended, around);
+  if (!around.stop_why.empty()) return stopped(around);
+  if (row.ended && could_not_run(*row.ended)) return never_started(*row.ended);
+  if (row.is_deleting || row.is_gone) return removed(row);
+  if (row.failed) return never_started(*row.failed);
+  if (row.ended) return exit_of(*row.ended, around);
+  return Lost{Cause::lost, sentence(fmt::format("pod {} failed", row.name),
+                                    sentence(row.status_reason, row.status_text))};
+}
+
+/// Asked to go, and still there: an answering node ends it within its grace.
+Alive leaving(const PodRow& row) {
+  Alive alive{.state = AttemptState::stopping};
+  if (row.disruption == "DeletionByTaintManager")
+    alive.waits_for = Reason{
+        .code = "node_lost",
+        .text = fmt::format("node {} does not answer: lost, waiting for node removal", row.node),
+        .fix = "when the machine is gone for good, delete its Node object"};
+  return alive;
+}
+
+}  // namespace
+
+Sight sight_of(const PodRow& row, const Around& around) {
+  if (row.is_over() || row.ended || row.is_gone) {
+    if (row.ended)
+      if (auto record = decode_exit_record(row.ended->message))
+        return recorded(row, std::move(*record), around);
+    // A container that has ended may still get its status: wait for the pod's own word.
+    if (row.is_over() || row.is_gone) return unrecorded(row, around);
+  }
+  if (row.is_deleting) return leaving(row);
+  if (row.is_running) return Alive{.state = AttemptState::running};
+  return Alive{.state = AttemptState::preparing, .failed_rank = -1, .waits_for = row.waits_for};
+}
+
+}  // namespace muster::pods

@@ -1,0 +1,18 @@
+/// What a pod's row means for the attempt. The one place where Kubernetes' words become ours. Pure.
+#pragma once
+#include <string>
+
+#include "core/model/observation.hpp"
+#include "edge/pods/pod_row.hpp"
+
+namespace muster::pods {
+
+/// What is known beside the pod.
+struct Around {
+  std::string stop_why;  // muster stopped the attempt; empty when it did not
+  int first_rank = 0;    // of the pod
+};
+
+Sight sight_of(const PodRow& row, const Around& around);
+
+}  // namespace muster::pods

@@ -1,0 +1,70 @@
+/// The attempts this server has to do with in one cluster, and what is remembered of each beside
+/// what the cluster shows. Thread-safe.
+#pragma once
+#include <chrono>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/model/observation.hpp"
+
+namespace muster::pods {
+
+/// A refusal that waiting does not change.
+struct Refusal {
+  Cause cause = Cause::never_started;
+  std::string evidence;
+};
+
+struct Member {
+  AttemptRef ref;
+  int nodes = 1;
+  int ranks_per_node = 1;
+  bool was_created = false;         // its Job was there once
+  std::string snapshot;             // of its code
+  std::string stop_why;             // asked for in this server's life
+  std::optional<Refusal> refusal;   // of its Job
+  std::optional<Reason> waits_for;  // what keeps its objects or pods from being made
+  std::set<int> acknowledged;
+  std::set<int> drawn;  // nodes whose log is as complete as it will be
+  /// Since when a pod waits for something that may never come.
+  std::optional<std::chrono::steady_clock::time_point> hopeless_since;
+};
+
+class Roster {
+ public:
+  /// Changes (or begins) what is known of an attempt.
+  template <class Change>
+  void change(const std::string& name, Change change) {
+    const std::lock_guard hold(mutex_);
+    change(members_[name]);
+  }
+  std::optional<Member> find(const std::string& name) const {
+    const std::lock_guard hold(mutex_);
+    const auto found = members_.find(name);
+    return found == members_.end() ? std::nullopt : std::optional(found->second);
+  }
+  bool knows(const std::string& name) const {
+    const std::lock_guard hold(mutex_);
+    return members_.contains(name);
+  }
+  std::vector<AttemptRef> refs() const {
+    const std::lock_guard hold(mutex_);
+    std::vector<AttemptRef> refs;
+    for (const auto& [name, member] : members_) refs.push_back(member.ref);
+    return refs;
+  }
+  void forget(const std::string& name) {
+    const std::lock_guard hold(mutex_);
+    members_.erase(name);
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::string, Member> members_;  // by the name of its objects
+};
+
+}  // namespace muster::pods

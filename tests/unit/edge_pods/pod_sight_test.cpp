@@ -1,0 +1,210 @@
+// A pod's JSON, as the cluster shows it, and what muster makes of it.
+#include "edge/pods/pod_sight.hpp"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+#include "core/model/codec.hpp"
+#include "core/model/json.hpp"
+#include "edge/pods/board.hpp"
+
+namespace muster::pods {
+namespace {
+
+json::object pod_json(std::string_view status, std::string_view metadata = "{}") {
+  auto pod = json::parse(R"({"metadata":{"name":"m-1-h-1-0-abcde","uid":"u1",
+    "labels":{"batch.kubernetes.io/job-name":"m-1-h-1"},
+    "annotations":{"batch.kubernetes.io/job-completion-index":"0"},
+    "finalizers":["batch.kubernetes.io/job-tracking","muster.dev/record"]},
+    "spec":{"nodeName":"vm-1"}})")
+                 .as_object();
+  const auto more = json::parse(metadata);
+  for (const auto& [key, value] : more.as_object()) pod["metadata"].as_object()[key] = value;
+  pod["status"] = json::parse(status);
+  return pod;
+}
+
+std::string terminated(int exit, std::string_view reason, std::string_view message,
+                       std::string_view phase, std::string_view more = "") {
+  return json::serialize(
+             json::object{{"phase", phase},
+                          {"containerStatuses",
+                           json::array{json::object{
+                               {"name", "main"},
+                               {"state", json::object{{"terminated",
+                                                       json::object{{"exitCode", exit},
+                                                                    {"reason", reason},
+                                                                    {"message", message}}}}}}}}})
+      .insert(1, more.empty() ? "" : std::string(more) + ",");
+}
+
+std::string record(int exit, std::string killed_by = "") {
+  ExitRecord record{.killed_by = std::move(killed_by)};
+  record.ranks.push_back({.rank = 0, .exit = exit, .ended = {7}});
+  return encode(record);
+}
+
+Sight sight(std::string_view status, const Around& around = {}, std::string_view metadata = "{}") {
+  const auto row = read_pod(pod_json(status, metadata));
+  EXPECT_TRUE(row);
+  return sight_of(*row, around);
+}
+
+constexpr std::string_view kDeleting = R"({"deletionTimestamp":"2026-01-01T00:00:00Z"})";
+constexpr std::string_view kEvicted =
+    R"("conditions":[{"type":"DisruptionTarget","status":"True","reason":"EvictionByEvictionAPI",
+       "message":"Eviction API: evicting"}])";
+
+TEST(PodRow, KeepsWhatDecides) {
+  const auto row = read_pod(pod_json(R"({"phase":"Pending"})"));
+  ASSERT_TRUE(row);
+  EXPECT_EQ(row->job, "m-1-h-1");
+  EXPECT_EQ(row->index, 0);
+  EXPECT_EQ(row->node, "vm-1");
+  EXPECT_TRUE(row->has_finalizer);
+  EXPECT_FALSE(read_pod(json::parse(R"({"metadata":{"name":"stranger"}})").as_object()));
+  EXPECT_FALSE(read_pod(json::object{}));
+}
+
+TEST(PodSight, WhatAPendingPodWaitsForIsTold) {
+  const auto seen =
+      sight(R"({"phase":"Pending","conditions":[{"type":"PodScheduled","status":"False",
+    "reason":"Unschedulable","message":"0/3 nodes are available: 3 Insufficient nvidia.com/gpu."}]})");
+  const auto& alive = std::get<Alive>(seen);
+  EXPECT_EQ(alive.state, AttemptState::preparing);
+  ASSERT_TRUE(alive.waits_for);
+  EXPECT_EQ(alive.waits_for->code, "Unschedulable");
+  EXPECT_NE(alive.waits_for->text.find("Insufficient nvidia.com/gpu"), std::string::npos);
+}
+
+TEST(PodSight, AnImageThatCannotBeHadIsAReasonAndStartingUpIsNone) {
+  const auto waiting = [](std::string_view reason) {
+    return sight(R"({"phase":"Pending","containerStatuses":[{"name":"main","state":{"waiting":
+      {"reason":")" +
+                 std::string(reason) + R"(","message":"no such image"}}}]})");
+  };
+  EXPECT_EQ(std::get<Alive>(waiting("ErrImagePull")).waits_for->code, "ErrImagePull");
+  EXPECT_FALSE(std::get<Alive>(waiting("ContainerCreating")).waits_for);
+}
+
+TEST(PodSight, TheAgentsRecordIsTheTruth) {
+  const auto seen = sight(terminated(3, "Error", record(3), "Failed"));
+  const auto end = std::get<Ended>(seen).record;
+  ASSERT_EQ(end.ranks.size(), 1U);
+  EXPECT_EQ(end.ranks[0].exit, 3);
+  EXPECT_EQ(end.ranks[0].ended_run_us, 7) << "boot clocks of two machines do not compare";
+}
+
+TEST(PodSight, ARecordCountsBeforeThePodsOwnPhase) {
+  EXPECT_TRUE(
+      std::holds_alternative<Ended>(sight(terminated(0, "Completed", record(0), "Running"))));
+}
+
+TEST(PodSight, WithoutARecordTheContainersExitCounts) {
+  const auto end = std::get<Ended>(sight(terminated(137, "Error", "", "Failed"))).record;
+  EXPECT_EQ(end.ranks.at(0).signal, SIGKILL);
+  const auto oom = std::get<Ended>(sight(terminated(137, "OOMKilled", "", "Failed"))).record;
+  EXPECT_EQ(oom.ranks.at(0).oom_kills, 1);
+}
+
+TEST(PodSight, AChildKilledForMemoryDoesNotUndoASuccess) {
+  const auto end =
+      std::get<Ended>(sight(terminated(0, "OOMKilled", record(0), "Succeeded"))).record;
+  EXPECT_FALSE(end.ranks.at(0).failed());
+  EXPECT_NE(end.why.find("memory"), std::string::npos);
+}
+
+TEST(PodSight, AnEvictionIsNobodysFaultEvenWithExitZero) {
+  for (const int exit : {0, 143}) {
+    const auto seen = sight(
+        terminated(exit, "Completed", record(exit, "shutdown"), "Failed", kEvicted), {}, kDeleting);
+    ASSERT_TRUE(std::holds_alternative<Lost>(seen));
+    EXPECT_EQ(std::get<Lost>(seen).cause, Cause::eviction);
+    EXPECT_NE(std::get<Lost>(seen).evidence.find("EvictionByEvictionAPI"), std::string::npos);
+  }
+  const auto done =
+      sight(terminated(0, "Completed", record(0), "Succeeded", kEvicted), {}, kDeleting);
+  EXPECT_TRUE(std::holds_alternative<Ended>(done)) << "it had ended before it was told to";
+}
+
+TEST(PodSight, AStopOfOursIsOurs) {
+  const Around around{.stop_why = "abort"};
+  const auto seen = sight(terminated(143, "Error", record(143, "shutdown"), "Failed", kEvicted),
+                          around, kDeleting);
+  EXPECT_EQ(std::get<Ended>(seen).record.killed_by, "abort");
+  const auto silent = sight(R"({"phase":"Failed"})", around, kDeleting);
+  EXPECT_EQ(std::get<Ended>(silent).record.killed_by, "abort");
+}
+
+TEST(PodSight, DeletedByAStranger) {
+  const auto seen =
+      sight(terminated(143, "Error", record(143, "shutdown"), "Failed"), {}, kDeleting);
+  EXPECT_EQ(std::get<Lost>(seen).cause, Cause::removed_externally);
+}
+
+TEST(PodSight, ADeadNodesPodIsLostNeverRunning) {
+  const auto* taint =
+      R"({"phase":"Running","conditions":[{"type":"DisruptionTarget","status":"True",
+    "reason":"DeletionByTaintManager","message":"Taint manager: deleting"}],
+    "containerStatuses":[{"name":"main","state":{"running":{"startedAt":"x"}}}]})";
+  const auto alive = std::get<Alive>(sight(taint, {}, kDeleting));
+  EXPECT_EQ(alive.state, AttemptState::stopping);
+  EXPECT_NE(alive.waits_for->text.find("lost, waiting for node removal"), std::string::npos);
+  const auto gone = sight(R"({"phase":"Failed","conditions":[{"type":"DisruptionTarget",
+    "status":"True","reason":"DeletionByPodGC","message":"PodGC: node no longer exists"}]})",
+                          {}, kDeleting);
+  EXPECT_EQ(std::get<Lost>(gone).cause, Cause::lost);
+}
+
+TEST(PodSight, AnAgentThatCannotStartSaysWhy) {
+  const auto seen = sight(R"({"phase":"Failed","initContainerStatuses":[{"name":"agent","state":
+    {"terminated":{"exitCode":128,"reason":"StartError","message":"exec: no such file"}}}]})");
+  EXPECT_EQ(std::get<Lost>(seen).cause, Cause::never_started);
+  EXPECT_NE(std::get<Lost>(seen).evidence.find("no such file"), std::string::npos);
+}
+
+TEST(JobRow, TellsWhyItWasStopped) {
+  const auto row = read_job(json::parse(R"({"metadata":{"name":"m","uid":"u","annotations":
+    {"muster.dev/stop":"abort"}},"status":{"conditions":[{"type":"FailureTarget","status":"True"}]}})")
+                                .as_object());
+  ASSERT_TRUE(row);
+  EXPECT_EQ(row->stop_why, "abort");
+  EXPECT_TRUE(row->has_failed);
+}
+
+PodRow row_of(std::string name, int index) {
+  return {.name = std::move(name), .uid = "u", .job = "m", .index = index};
+}
+
+TEST(Board, SaysNothingBeforeBothWatchesHaveToldEverything) {
+  Board board;
+  EXPECT_FALSE(board.blindness().empty());
+  board.begin(Board::jobs);
+  (void)board.synced(Board::jobs);
+  EXPECT_FALSE(board.blindness().empty());
+  board.trouble(Board::pods, "connection refused");
+  EXPECT_EQ(board.blindness(), "connection refused");
+  board.begin(Board::pods);
+  (void)board.synced(Board::pods);
+  EXPECT_TRUE(board.blindness().empty());
+}
+
+TEST(Board, WhatARelistDoesNotNameIsGoneButRemembered) {
+  Board board;
+  board.begin(Board::pods);
+  EXPECT_TRUE(board.put(row_of("a", 0)));
+  EXPECT_FALSE(board.put(row_of("a", 0))) << "no news";
+  EXPECT_TRUE(board.put(row_of("b", 1)));
+  (void)board.synced(Board::pods);
+  board.begin(Board::pods);
+  (void)board.put(row_of("a", 0));
+  EXPECT_EQ(board.synced(Board::pods), (std::vector<std::string>{"m"}));
+  EXPECT_FALSE(board.group("m").pod(0)->is_gone);
+  EXPECT_TRUE(board.group("m").pod(1)->is_gone);
+  board.forget("m");
+  EXPECT_EQ(board.group("m").pod(1), nullptr);
+}
+
+}  // namespace
+}  // namespace muster::pods

@@ -1,0 +1,62 @@
+// What is wished for an attempt is joined; nobody works on one attempt twice at once.
+#include "edge/pods/wishes.hpp"
+
+#include <gtest/gtest.h>
+
+namespace muster::pods {
+namespace {
+
+Wish launch() {
+  Wish wish;
+  wish.launch = Launch{};
+  return wish;
+}
+
+TEST(Wishes, LaterWordsJoinEarlierOnes) {
+  Wishes wishes;
+  wishes.add("a", launch());
+  Wish stop;
+  stop.stop = Stop{.why = "abort"};
+  stop.acknowledged = {1};
+  wishes.add("a", stop);
+  const auto held = wishes.take();
+  ASSERT_TRUE(held);
+  EXPECT_TRUE(held->wish.launch && held->wish.stop);
+  EXPECT_EQ(held->wish.acknowledged, (std::set<int>{1}));
+}
+
+TEST(Wishes, AnAttemptInHandIsNotGivenTwice) {
+  Wishes wishes;
+  wishes.add("a", launch());
+  const auto first = wishes.take();
+  EXPECT_TRUE(wishes.is_launching("a"));
+  wishes.add("a", launch());
+  wishes.add("b", launch());
+  EXPECT_EQ(wishes.take()->name, "b");
+  wishes.done("a", {});
+  EXPECT_EQ(wishes.take()->name, "a");
+  wishes.done("a", {});
+  EXPECT_FALSE(wishes.is_launching("a"));
+}
+
+TEST(Wishes, WhatWasLeftComesAgain) {
+  Wishes wishes;
+  auto wish = launch();
+  wish.ref = {7, JobId("ann_1_00000007"), 2};
+  wishes.add("a", wish);
+  auto held = wishes.take();
+  wishes.done("a", std::move(held->wish));
+  EXPECT_TRUE(wishes.is_launching("a"));
+  held = wishes.take();  // after its pause
+  EXPECT_EQ(held->wish.tries, 1);
+  EXPECT_EQ(held->wish.ref, wish.ref);
+}
+
+TEST(Wishes, ItEnds) {
+  Wishes wishes;
+  wishes.stop();
+  EXPECT_FALSE(wishes.take());
+}
+
+}  // namespace
+}  // namespace muster::pods
