@@ -1,18 +1,13 @@
 """Jobs of the real program on a real Kubernetes: kubelets, containers, logs, ends and their causes."""
 
-import json
 import os
 import sys
-import tempfile
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from kube import images, requirements, versions  # noqa: E402
-from kube.cluster import Cluster  # noqa: E402
-from support.world import BINARY, World, eventually  # noqa: E402
+from kube.lab import Lab, OnCluster  # noqa: E402
+from support.world import eventually  # noqa: E402
 
-WITHOUT = requirements.for_control_plane(versions.chosen()) or requirements.for_real_nodes()
-TOOLS = "muster.test/tools:1"
 # Rank 0 serves a line at MASTER_ADDR:MASTER_PORT, and everybody must have heard it.
 RING = """
 echo rank $RANK of $WORLD_SIZE on $MUSTER_NODE
@@ -20,60 +15,12 @@ if [ $RANK = 0 ]; then echo heard rank 0 | nc -l -p $MASTER_PORT >/dev/null; ech
 until said=$(nc -w 2 $MASTER_ADDR $MASTER_PORT </dev/null 2>/dev/null) && [ -n "$said" ]; do sleep 0.1; done
 echo "$said"
 """
-cluster = None
-folder = None
+lab = Lab()
+setUpModule, tearDownModule = lab.start, lab.stop
 
 
-def setUpModule():
-    global cluster, folder
-    if WITHOUT:
-        return
-    folder = tempfile.TemporaryDirectory()
-    layer = images.busybox_layer().program("bin/muster", BINARY)
-    tools = images.write(os.path.join(folder.name, "tools.tar"), TOOLS, layer)
-    cluster = Cluster(real_nodes=2, images=[tools]).start()
-    print("up:", cluster.seconds, file=sys.stderr)
-
-
-def tearDownModule():
-    if cluster:
-        cluster.stop()
-        folder.cleanup()
-    if WITHOUT:
-        print("not run: jobs on Kubernetes:", "; ".join(WITHOUT), file=sys.stderr)
-
-
-@unittest.skipIf(WITHOUT, "; ".join(WITHOUT))
-class Jobs(World):
-    code = "snapshot"
-
-    def setUp(self):
-        self.space = cluster.namespace("t-" + self.id().rsplit(".", 1)[1].replace("_", "-")[5:50].strip("-"))
-        self.config = f"""
-default: lab
-clusters:
-  lab:
-    kind: kube
-    kubeconfig: {cluster.kubeconfig}
-    namespace: {self.space}
-    image: {TOOLS}
-    grace: 2s
-    patience: 5s
-    retries: {{infra: 0}}
-"""
-        super().setUp()
-        self.write(os.path.join(self.dir, "greeting"), "hello from the snapshot\n")
-
-    def end(self, *words, seconds=120):
-        ident = self.submit(*words)
-        self.ended(ident, seconds)
-        return ident
-
-    def ended(self, ident, seconds=120):
-        return self.wait_state(ident, "succeeded", "failed", "cancelled", seconds=seconds)
-
-    def objects(self):
-        return cluster.kubectl("-n", self.space, "get", "jobs,pods,secrets,services", "-o", "name").split()
+class Jobs(OnCluster):
+    lab = lab
 
     def test_code_argv_environment_and_exit_code(self):
         ident = self.submit("-e", "WORD=a b\nc", "--", "sh", "-c", "cat greeting; printf '%s|' \"$@\" \"$WORD\"; exit 3",
@@ -126,7 +73,7 @@ clusters:
     def test_a_deleted_pod_is_noticed(self):
         ident = self.submit("--", "sleep", "1000")
         self.wait_state(ident, "running", seconds=120)
-        cluster.kubectl("-n", self.space, "delete", "pods", "--all", "--wait=false")
+        self.kubectl("delete", "pods", "--all", "--wait=false")
         job = self.ended(ident)
         self.assertEqual((job["state"], job["cause"]), ("failed", "removed_externally"), job)
 

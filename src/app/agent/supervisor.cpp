@@ -17,6 +17,7 @@
 #include "edge/fs/files.hpp"
 #include "edge/process/background_work.hpp"
 #include "edge/process/clocks.hpp"
+#include "edge/process/container_counters.hpp"
 #include "edge/process/control.hpp"
 #include "edge/process/files.hpp"
 #include "edge/process/node_setup.hpp"
@@ -78,6 +79,9 @@ class Supervisor {
         signals_(std::move(signals)),
         control_(UniqueFd(), run_dir_.get()),
         cgroup_(process::open_cgroup({})),
+        counters_(process::is_first_process()
+                      ? std::optional<process::ContainerCounters>(std::in_place)
+                      : std::nullopt),
         tree_(*cgroup_),
         output_(STDOUT_FILENO),
         setup_(options.places.run() + "/" + process::kSetupLog,
@@ -138,6 +142,7 @@ class Supervisor {
   UniqueFd signals_;
   process::Control control_;
   std::unique_ptr<process::Cgroup> cgroup_;
+  std::optional<process::ContainerCounters> counters_;  // elsewhere they would be the machine's
   process::ProcessTree tree_;
   PodOutput output_;
   SetupTail setup_;
@@ -235,7 +240,10 @@ void Supervisor::drain() {
 ExitRecord Supervisor::conclude(const Result<>& ready) {
   if (!ready && killed_by_.empty())
     return {.ranks = {}, .killed_by = refusal_of(ready.error()), .why = "it was never started"};
-  auto record = has_started_ ? ranks_.finish({}, false) : ExitRecord{};
+  const auto counted = counters_ ? counters_->since() : std::nullopt;
+  auto record = has_started_
+                    ? ranks_.finish(counted.value_or(process::Counters{}), counted.has_value())
+                    : ExitRecord{};
   record.killed_by = killed_by_;
   record.handed_on = handed_on_;
   if (!has_started_) record.why = "stopped before it started";

@@ -1,7 +1,10 @@
 #include "app/server/job_json.hpp"
 
+#include <algorithm>
+
 #include "core/model/codec.hpp"
 #include "core/model/json.hpp"
+#include "core/model/observation.hpp"
 
 namespace muster::server {
 namespace {
@@ -91,6 +94,12 @@ void put_code(json::object& out, const Code& code) {
   out["code"] = std::move(one);
 }
 
+bool is_out_of_sight(const std::vector<Reason>& reasons) {
+  return std::any_of(reasons.begin(), reasons.end(), [](const auto& reason) {
+    return reason.code == kUnreachable || reason.code == kNodeLost;
+  });
+}
+
 void put_spec(json::object& out, const JobSpec& spec) {
   out["command"] = bytes_list(spec.command);
   out["shell"] = spec.shell;
@@ -116,7 +125,7 @@ json::object job_object(const Job& job, const JobSpec& spec, const std::vector<R
   out["user"] = bytes_to_json(job.user);
   out["key"] = bytes_to_json(job.key);
   out["state"] = word(name_of(job.state));
-  out["unreachable"] = job.unreachable;
+  out["unreachable"] = is_out_of_sight(reasons);
   out["reasons"] = reasons_list(reasons);
   put_end(out, is_final(job.state) ? job.cause : Cause::none, job.exit_code, job.signal);
   out["cancelled_by"] = word(job.cancelled_by);

@@ -125,7 +125,7 @@ Verb verb_config() {
   return {.name = "config",
           .aliases = {},
           .group = "About muster",
-          .summary = "Show the configuration and where each value comes from",
+          .summary = "Show the configuration and where values come from",
           .usage = "config explain [KEY...] | config path",
           .operands = Operands::some,
           .options = {},

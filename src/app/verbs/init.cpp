@@ -76,7 +76,7 @@ Verb verb_init() {
   return {.name = "init",
           .aliases = {},
           .group = "Code",
-          .summary = "Send this folder ahead, so that the next submit sends what changed",
+          .summary = "Send this folder ahead of the next submit",
           .usage = "init [options]",
           .operands = Operands::none,
           .options = {{.name = "allow-racy",

@@ -232,7 +232,7 @@ Verb verb_snapshot() {
   return {.name = "snapshot",
           .aliases = {},
           .group = "Code",
-          .summary = "Look at the code that jobs run, compare it, get it back",
+          .summary = "Look at the code of jobs, compare it, get it back",
           .usage = "snapshot list | show ID [PATH] | diff A B | checkout ID DIR | verify | prune",
           .operands = Operands::some,
           .options = {{.name = "patch",

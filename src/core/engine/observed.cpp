@@ -92,8 +92,7 @@ struct Sighting {
   /// Unreachable is not failed: it is told, nothing else.
   void operator()(const Unreachable& lost) const {
     if (has_ended(attempt(), node)) return;
-    world.watches[job.seq].waits_for[node] = {
-        .code = "unreachable", .text = lost.why, .fix = "nothing is lost: it is looked at again"};
+    world.watches[job.seq].waits_for[node] = {.code = lost.code, .text = lost.why, .fix = lost.fix};
   }
 
   /// One of a gang failed: the rest cannot go on without it.

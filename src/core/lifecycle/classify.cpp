@@ -101,7 +101,7 @@ Cause outside_cause(const Job& job, const std::vector<NodeEnd>& ends,
   }
   for (const auto cause :
        {Cause::setup_failed, Cause::corrupt_input, Cause::disk_full, Cause::never_started,
-        Cause::image_pull, Cause::user_config, Cause::barrier_timeout})
+        Cause::image_pull, Cause::user_config, Cause::barrier_timeout, Cause::queue_preempted})
     if (const auto* end = first_killed(ends, name_of(cause))) {
       evidence.push_back(end->record->killed_by);
       return cause;

@@ -32,9 +32,15 @@ struct Lost {
   Cause cause = Cause::lost;  // lost, host_reboot, never_started
   std::string evidence;
 };
+/// Codes of reasons that say: nobody knows how it is.
+constexpr const char* kUnreachable = "unreachable";  // its backend does not answer
+constexpr const char* kNodeLost = "node_lost";       // its node does not
+
 /// It cannot be seen just now.
 struct Unreachable {
   std::string why;
+  std::string code = kUnreachable;
+  std::string fix = "nothing is lost: it is looked at again";
 };
 
 using Sight = std::variant<NotStarted, PortTaken, Alive, Ended, Lost, Unreachable>;

@@ -53,10 +53,11 @@ struct Profile {
   std::string requirements;
   Keep keep = Keep::all;
   // Of kind kube.
-  std::string context;                         // of the kubeconfig
-  std::string kubeconfig;                      // its path; empty: where kubectl finds it
-  Duration patience{std::chrono::minutes(5)};  // with an image or a Secret that is not there
-  PodSettings pod;                             // empty image and shm: not said
+  std::string context;                               // of the kubeconfig
+  std::string kubeconfig;                            // its path; empty: where kubectl finds it
+  Duration patience{std::chrono::minutes(5)};        // with an image or a Secret that is not there
+  Duration gang_patience{std::chrono::minutes(10)};  // with a gang that is placed in part
+  PodSettings pod;                                   // empty image and shm: not said
 };
 
 /// One value of one layer. `key` is "queue", "env.NAME", "retries.user", "nodes", ...

@@ -104,6 +104,8 @@ constexpr ConfigKey kKeys[] = {
     {"context", KeyShape::scalar, [](Profile& p, Text, Text v) { return word(p.context, v); }},
     {"patience", KeyShape::scalar,
      [](Profile& p, Text, Text v) { return set_duration(p.patience, v); }},
+    {"gang_patience", KeyShape::scalar,
+     [](Profile& p, Text, Text v) { return set_duration(p.gang_patience, v); }},
     {"kubeconfig", KeyShape::scalar,
      [](Profile& p, Text, Text v) { return word(p.kubeconfig, v); }},
     {"namespace", KeyShape::scalar, set_namespace},

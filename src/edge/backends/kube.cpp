@@ -9,7 +9,8 @@ Result<std::unique_ptr<Backend>> open(const BackendDeps& deps) {
   return pods::open_pods({.kubeconfig = profile.kubeconfig,
                           .context = profile.context,
                           .space = profile.pod.name_space,
-                          .patience = profile.patience},
+                          .patience = profile.patience,
+                          .gang_patience = profile.gang_patience},
                          deps.home, deps.home_id, deps.log);
 }
 

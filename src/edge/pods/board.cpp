@@ -17,7 +17,8 @@ bool is_same(const std::optional<Terminated>& a, const std::optional<Terminated>
 bool is_same(const PodRow& a, const PodRow& b) {
   const auto words = [](const PodRow& row) {
     return std::tie(row.uid, row.node, row.phase, row.is_deleting, row.is_gone, row.has_finalizer,
-                    row.is_running, row.wants_code, row.disruption, row.status_reason);
+                    row.is_running, row.is_silent, row.wants_code, row.disruption,
+                    row.status_reason);
   };
   const auto code = [](const PodRow& row) {
     return row.waits_for ? row.waits_for->code + row.waits_for->text : std::string();

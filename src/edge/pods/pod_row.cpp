@@ -86,6 +86,7 @@ std::optional<Reason> waiting_of(const json::object& status) {
   return reason_of(code, text_at(waiting, "message"));
 }
 
+/// Nobody probes our pods: one that runs is ready, until its node is given up by the cluster.
 void read_conditions(const json::object& status, PodRow& row) {
   for (const auto& one : list_at(status, "conditions")) {
     const auto& condition = as_object(one);
@@ -96,11 +97,15 @@ void read_conditions(const json::object& status, PodRow& row) {
       row.disruption_text = brief(text_at(condition, "message"));
     } else if (type == "PodScheduled" && is == "False") {
       row.waits_for = reason_of(text_at(condition, "reason"), text_at(condition, "message"));
+    } else if (type == "Ready" && is == "False") {
+      row.is_silent = true;
     }
   }
 }
 
 void read_containers(const json::object& status, PodRow& row) {
+  const bool is_ready = !row.is_silent;
+  row.is_silent = false;
   for (const auto& one : list_at(status, "initContainerStatuses")) {
     const auto& init = as_object(one);
     if (auto reason = waiting_of(init)) row.waits_for = std::move(reason);
@@ -114,6 +119,8 @@ void read_containers(const json::object& status, PodRow& row) {
     if (text_at(container, "name") != render::kMainContainer) continue;
     if (auto reason = waiting_of(container)) row.waits_for = std::move(reason);
     row.is_running = !part(part(container, "state"), "running").empty();
+    const auto* ready = field(container, "ready");
+    row.is_silent = !is_ready && row.is_running && ready != nullptr && *ready == json::value(true);
     row.ended = terminated(container);
     row.has_started = row.is_running || row.ended.has_value();
   }

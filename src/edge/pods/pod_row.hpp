@@ -36,6 +36,7 @@ struct PodRow {
   bool has_finalizer = false;  // ours: its end is not committed yet
   bool has_started = false;    // the main container runs or ran: there may be a log
   bool is_running = false;
+  bool is_silent = false;           // runs, as far as is known: its node has stopped answering
   bool wants_code = false;          // its init container waits for the code
   std::optional<Reason> waits_for;  // what keeps it from running
   std::string disruption;           // why the cluster takes it away: "EvictionByEvictionAPI"

@@ -1,5 +1,6 @@
 #include "edge/pods/pod_sight.hpp"
 
+#include <algorithm>
 #include <csignal>
 
 #include "core/model/codec.hpp"
@@ -41,8 +42,10 @@ void use_wall_clock(ExitRecord& record) {
 
 Sight recorded(const PodRow& row, ExitRecord record, const Around& around) {
   use_wall_clock(record);
-  if (row.ended->reason == "OOMKilled" && record.why.empty())
-    record.why = "the kernel ended one of its processes for lack of memory";
+  const bool has_count = std::any_of(record.ranks.begin(), record.ranks.end(),
+                                     [](const auto& rank) { return rank.oom_kills > 0; });
+  if (row.ended->reason == "OOMKilled" && !has_count && !record.ranks.empty())
+    record.ranks.front().oom_kills = 1;
   if (record.killed_by != kToldToEnd) return Ended{std::move(record)};
   if (!around.stop_why.empty()) {
     record.killed_by = around.stop_why;
@@ -98,15 +101,11 @@ Sight unrecorded(const PodRow& row, const Around& around) {
                                     sentence(row.status_reason, row.status_text))};
 }
 
-/// Asked to go, and still there: an answering node ends it within its grace.
-Alive leaving(const PodRow& row) {
-  Alive alive{.state = AttemptState::stopping};
-  if (row.disruption == "DeletionByTaintManager")
-    alive.waits_for = Reason{
-        .code = "node_lost",
-        .text = fmt::format("node {} does not answer: lost, waiting for node removal", row.node),
-        .fix = "when the machine is gone for good, delete its Node object"};
-  return alive;
+/// It may still run there: nothing takes its place before the node is back or removed.
+Unreachable cut_off(const PodRow& row) {
+  return {.why = fmt::format("node {} does not answer: lost, waiting for node removal", row.node),
+          .code = kNodeLost,
+          .fix = "when the machine is gone for good, delete its Node object"};
 }
 
 }  // namespace
@@ -119,7 +118,10 @@ Sight sight_of(const PodRow& row, const Around& around) {
     // A container that has ended may still get its status: wait for the pod's own word.
     if (row.is_over() || row.is_gone) return unrecorded(row, around);
   }
-  if (row.is_deleting) return leaving(row);
+  // Asked to go, and still there: an answering node ends it within its grace.
+  if (row.is_silent || (row.is_deleting && row.disruption == "DeletionByTaintManager"))
+    return cut_off(row);
+  if (row.is_deleting) return Alive{.state = AttemptState::stopping};
   if (row.is_running) return Alive{.state = AttemptState::running};
   return Alive{.state = AttemptState::preparing, .failed_rank = -1, .waits_for = row.waits_for};
 }

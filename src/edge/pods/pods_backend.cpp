@@ -30,14 +30,6 @@ Environment own_environment() {
   return env;
 }
 
-/// The cause of a pod that waits for something nobody will bring; none: it may come.
-Cause hopeless(const Reason& reason) {
-  if (reason.code.find("Image") != std::string::npos) return Cause::image_pull;
-  if (reason.code == "CreateContainerConfigError" || reason.code == "CreateContainerError")
-    return Cause::user_config;
-  return Cause::none;
-}
-
 }  // namespace
 
 PodsBackend::PodsBackend(PodsDeps deps) : deps_(std::move(deps)) {
@@ -177,26 +169,26 @@ void PodsBackend::look_after(kube::Api& api, const std::string& name, const Memb
   for (const auto& pod : group.pods)
     if (pod.wants_code && !pod.is_deleting) wish.code_for.insert(pod.name);
   if (!wish.is_empty()) wishes_.add(name, std::move(wish));
-  Cause cause = Cause::none;
-  std::string text;
-  for (const auto& pod : group.pods)
-    if (pod.waits_for && hopeless(*pod.waits_for) != Cause::none) {
-      cause = hopeless(*pod.waits_for);
-      text = pod.waits_for->code + ": " + pod.waits_for->text;
-    }
+  end_impasse(name, member, impasse_of(group, member.nodes));
+  hint(name);
+}
+
+/// Ends what has waited in vain for long enough.
+void PodsBackend::end_impasse(const std::string& name, const Member& member,
+                              const std::optional<Impasse>& impasse) {
   const auto now = std::chrono::steady_clock::now();
   bool is_enough = false;
   roster_.change(name, [&](Member& one) {
-    if (cause == Cause::none) one.hopeless_since.reset();
-    if (cause != Cause::none && !one.hopeless_since) one.hopeless_since = now;
-    is_enough = one.hopeless_since && now - *one.hopeless_since >= deps_.patience;
+    const auto cause = impasse ? impasse->cause : Cause::none;
+    if (one.impasse != cause) one.impasse_since = now;
+    one.impasse = cause;
+    const auto most = cause == Cause::queue_preempted ? deps_.gang_patience : deps_.patience;
+    is_enough = cause != Cause::none && now - one.impasse_since >= most;
   });
-  if (is_enough)
-    wishes_.add(name, {.ref = member.ref,
-                       .stop = Stop{.ref = member.ref,
-                                    .nodes = member.nodes,
-                                    .why = fmt::format("{}: {}", muster::name_of(cause), text)}});
-  hint(name);
+  if (!is_enough) return;
+  const auto why = fmt::format("{}: {}", muster::name_of(impasse->cause), impasse->text);
+  wishes_.add(name, {.ref = member.ref,
+                     .stop = Stop{.ref = member.ref, .nodes = member.nodes, .why = why}});
 }
 
 Result<std::unique_ptr<Backend>> open_pods(const ClusterAddress& address, const std::string& home,
@@ -212,6 +204,7 @@ Result<std::unique_ptr<Backend>> open_pods(const ClusterAddress& address, const 
                                                 .space = space,
                                                 .cluster = std::move(cluster),
                                                 .patience = address.patience,
+                                                .gang_patience = address.gang_patience,
                                                 .log = log});
 }
 

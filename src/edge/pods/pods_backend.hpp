@@ -16,6 +16,7 @@
 #include "edge/kube/cluster.hpp"
 #include "edge/kube/watch.hpp"
 #include "edge/pods/board.hpp"
+#include "edge/pods/impasse.hpp"
 #include "edge/pods/log_drawer.hpp"
 #include "edge/pods/pod_sight.hpp"
 #include "edge/pods/roster.hpp"
@@ -29,7 +30,8 @@ struct PodsDeps {
   std::string home_id;
   std::string space;  // the namespace
   std::shared_ptr<kube::Cluster> cluster;
-  Duration patience{std::chrono::minutes(5)};  // with what may never come
+  Duration patience{std::chrono::minutes(5)};        // with what may never come
+  Duration gang_patience{std::chrono::minutes(10)};  // with a gang that is placed in part
   Log& log;
 };
 
@@ -69,6 +71,8 @@ class PodsBackend final : public Backend {
   void tick_loop();
   void tick(kube::Api& api);
   void look_after(kube::Api& api, const std::string& name, const Member& member, int& questions);
+  void end_impasse(const std::string& name, const Member& member,
+                   const std::optional<Impasse>& impasse);
 
   kube::WatchSink sink_of(Board::Kind kind);
   void forget_pod(const PodRow& row);
@@ -96,6 +100,7 @@ struct ClusterAddress {
   std::string context;
   std::string space;
   Duration patience{std::chrono::minutes(5)};
+  Duration gang_patience{std::chrono::minutes(10)};
 };
 Result<std::unique_ptr<Backend>> open_pods(const ClusterAddress& address, const std::string& home,
                                            const std::string& home_id, Log& log);

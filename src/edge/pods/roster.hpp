@@ -29,9 +29,9 @@ struct Member {
   std::optional<Refusal> refusal;   // of its Job
   std::optional<Reason> waits_for;  // what keeps its objects or pods from being made
   std::set<int> acknowledged;
-  std::set<int> drawn;  // nodes whose log is as complete as it will be
-  /// Since when a pod waits for something that may never come.
-  std::optional<std::chrono::steady_clock::time_point> hopeless_since;
+  std::set<int> drawn;          // nodes whose log is as complete as it will be
+  Cause impasse = Cause::none;  // what it waits for in vain, and since when
+  std::chrono::steady_clock::time_point impasse_since;
 };
 
 class Roster {

@@ -165,8 +165,8 @@ void PodsBackend::acknowledge(kube::Api& api, const std::string& name, Wish& wis
   const bool are_ends = member && (std::ssize(member->acknowledged) >= member->nodes ||
                                    std::ssize(group.pods) >= member->nodes);
   if (!is_all || !are_ends) return;
-  // A refused Job owns nothing: what was made before it must go by itself.
-  const bool has_parts = member->refusal.has_value();
+  // A Job that was refused, or never made, owns nothing: what was made before it must go by itself.
+  const bool has_parts = member->refusal.has_value() || !group.job;
   if (!remove(api, deps_.space, name) || (has_parts && !remove_parts(api, deps_.space, name))) {
     wish.acknowledged.insert(0);  // once more
     return;

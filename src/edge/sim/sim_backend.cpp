@@ -234,6 +234,13 @@ void SimBackend::advance(RunTime to, WallTime wall) {
   now_ = std::max(now_, to);
 }
 
+void SimBackend::lose(const AttemptRef& ref, int node, Lost loss) {
+  const auto found = shims_.find({ref, node});
+  if (found == shims_.end() || found->second.record) return;
+  found->second.lost = std::move(loss);
+  hint(ref);
+}
+
 int SimBackend::living(JobSeq job) const {
   int count = 0;
   for (const auto& [name, shim] : shims_)

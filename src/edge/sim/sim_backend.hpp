@@ -54,6 +54,8 @@ class SimBackend final : public Backend {
   std::optional<RunTime> next_change() const;
   /// Faults stop; what is under way goes on.
   void calm() { faults_ = {}; }
+  /// One node of an attempt goes now, by this loss.
+  void lose(const AttemptRef& ref, int node, Lost loss);
   void set_nodes(std::vector<Node> nodes) { nodes_ = std::move(nodes); }
 
   /// The truth, for oracles: attempts of a job with live processes now, launches that really ran.

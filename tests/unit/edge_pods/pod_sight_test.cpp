@@ -112,7 +112,7 @@ TEST(PodSight, AChildKilledForMemoryDoesNotUndoASuccess) {
   const auto end =
       std::get<Ended>(sight(terminated(0, "OOMKilled", record(0), "Succeeded"))).record;
   EXPECT_FALSE(end.ranks.at(0).failed());
-  EXPECT_NE(end.why.find("memory"), std::string::npos);
+  EXPECT_EQ(end.ranks.at(0).oom_kills, 1);
 }
 
 TEST(PodSight, AnEvictionIsNobodysFaultEvenWithExitZero) {
@@ -148,13 +148,27 @@ TEST(PodSight, ADeadNodesPodIsLostNeverRunning) {
       R"({"phase":"Running","conditions":[{"type":"DisruptionTarget","status":"True",
     "reason":"DeletionByTaintManager","message":"Taint manager: deleting"}],
     "containerStatuses":[{"name":"main","state":{"running":{"startedAt":"x"}}}]})";
-  const auto alive = std::get<Alive>(sight(taint, {}, kDeleting));
-  EXPECT_EQ(alive.state, AttemptState::stopping);
-  EXPECT_NE(alive.waits_for->text.find("lost, waiting for node removal"), std::string::npos);
+  const auto cut_off = std::get<Unreachable>(sight(taint, {}, kDeleting));
+  EXPECT_EQ(cut_off.code, kNodeLost);
+  EXPECT_NE(cut_off.why.find("lost, waiting for node removal"), std::string::npos);
   const auto gone = sight(R"({"phase":"Failed","conditions":[{"type":"DisruptionTarget",
     "status":"True","reason":"DeletionByPodGC","message":"PodGC: node no longer exists"}]})",
                           {}, kDeleting);
   EXPECT_EQ(std::get<Lost>(gone).cause, Cause::lost);
+}
+
+// The cluster takes a pod's readiness away when its node stops answering; the node itself would
+// have changed the container's word as well.
+TEST(PodSight, ANodeThatStoppedAnsweringIsNoticedBeforeItIsGivenUp) {
+  const auto seen = [](bool is_pod_ready, bool is_container_ready) {
+    return sight(fmt::format(
+        R"({{"phase":"Running","conditions":[{{"type":"Ready","status":"{}"}}],"containerStatuses":
+        [{{"name":"main","ready":{},"state":{{"running":{{"startedAt":"x"}}}}}}]}})",
+        is_pod_ready ? "True" : "False", is_container_ready));
+  };
+  EXPECT_EQ(std::get<Unreachable>(seen(false, true)).code, kNodeLost);
+  EXPECT_EQ(std::get<Alive>(seen(true, true)).state, AttemptState::running);
+  EXPECT_EQ(std::get<Alive>(seen(false, false)).state, AttemptState::running);
 }
 
 TEST(PodSight, AnAgentThatCannotStartSaysWhy) {

@@ -17,6 +17,7 @@ TEST(Help, EveryVerbHasASummaryAUsageAndAPageThatBeginsWithIt) {
     SCOPED_TRACE(verb.name);
     EXPECT_FALSE(verb.summary.empty());
     EXPECT_FALSE(verb.summary.ends_with('.'));
+    EXPECT_LE(verb.summary.size(), 52U) << "the list of verbs fits 80 columns";
     EXPECT_TRUE(!verb.summary.empty() && verb.summary.front() >= 'A' &&
                 verb.summary.front() <= 'Z');
     EXPECT_FALSE(verb.group.empty());
