@@ -1,6 +1,7 @@
 """A job submitted again: the stored spec, the stored code, the stored environment."""
 
 import os
+import shutil
 import sys
 import unittest
 
@@ -54,6 +55,21 @@ class Resubmit(World):
         second = self.again(first)
         self.wait_state(first, "cancelled")
         self.wait_state(second, "running")
+
+    def test_the_old_one_stays_when_the_new_one_could_not_run(self):
+        self.ok("secret", "set", "key", input=b"hidden")
+        ident = self.submit("-e", "KEY=secret://key", "--", "sleep", "1000")
+        self.wait_state(ident, "running")
+        self.ok("secret", "rm", "key")
+        done = self.muster("resubmit", ident)
+        self.assertEqual(done.returncode, 5, done)
+        self.assertIn(b"key", done.stderr)
+        self.ok("secret", "set", "key", input=b"again")
+        shutil.rmtree(os.path.join(self.home, "chunks", "v1", "trees"))
+        done = self.muster("resubmit", ident)
+        self.assertEqual(done.returncode, 5, done)
+        self.assertIn(b"--latest-code", done.stderr)
+        self.assertEqual(self.job(ident)["state"], "running")
 
     def test_the_same_key_gives_the_same_job(self):
         first = self.submit("--", "true")

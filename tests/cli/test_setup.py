@@ -97,6 +97,35 @@ class Setup(World):
         if os.path.exists(os.path.join(self.home, "jobs", ident, "a1", "n0", "up")):
             self.assertEqual(done.stdout.splitlines(), [b"A built.txt", b"M edited", b"A made/", b"A new", b"M shaped"])
 
+    def test_it_is_shared_only_with_those_who_have_the_same_variables(self):
+        text = 'echo "$MODE $KEY" > seen'
+        self.ok("secret", "set", "key", input=b"hidden")
+        first = self.ok("run", "-e", "MODE=one", "-e", "KEY=secret://key", "--setup", text, "--", "cat", "seen")
+        second = self.ok("run", "-e", "MODE=two", "--setup", text, "--", "cat", "seen")
+        self.assertEqual((first, second), (b"one hidden\n", b"two \n"))
+
+    def test_lists_that_include_others_count_as_a_whole(self):
+        self.write(os.path.join(self.dir, "requirements.txt"), "-r more.txt\n")
+        self.write(os.path.join(self.dir, "more.txt"), "# nothing\n")
+        self.ok("run", "--requirements", "requirements.txt", "--", "true")
+        self.write(os.path.join(self.dir, "more.txt"), "./no-such-package\n")
+        self.assertEqual(self.muster("run", "--requirements", "requirements.txt", "--", "true").returncode, 125)
+
+    def test_what_jobs_share_they_cannot_write(self):
+        self.write(os.path.join(self.dir, "requirements.txt"), "# nothing\n")
+        self.write(os.path.join(self.dir, "code"), "as sent\n")
+        if not self.has_overlay():
+            self.skipTest("no overlay here: a job has a copy, and the rest is the file system's modes")
+        spoil = f"echo spoilt > $VIRTUAL_ENV/spoilt; for t in {self.home}/trees/*/; do echo spoilt > $t/code; done; true"
+        flags = ("--requirements", "requirements.txt", "--setup", "true")
+        self.ok("run", *flags, "--shell", spoil)
+        self.assertEqual(self.ok("run", *flags, "--shell", "cat code; ls $VIRTUAL_ENV | grep spoilt; true"), b"as sent\n")
+
+    def has_overlay(self):
+        ident = self.submit("--", "true")
+        self.ok("wait", ident)
+        return os.path.exists(os.path.join(self.home, "jobs", ident, "a1", "n0", "up"))
+
     def test_bad_requests(self):
         self.assertEqual(self.muster("submit", "--here", "--setup", "true", "--", "true").returncode, 2)
         self.assertEqual(self.muster("submit", "--requirements", "../x", "--", "true").returncode, 2)

@@ -222,6 +222,16 @@ class Comparing(CodeWorld):
         self.ok("snapshot", "checkout", after, os.path.join(self.base, "empty"))
         self.refused(8, "snapshot", "checkout", after, os.path.join(place, "edited"))
 
+    def test_a_checkout_that_was_killed_is_done_again(self):
+        before, _ = self.two()
+        place = os.path.join(self.base, "place")
+        os.mkdir(place)
+        # As a kill leaves it: marked, and half full.
+        for name in (".muster-checkout-under-way", "edited", "half"):
+            self.write(os.path.join(place, name), "half")
+        self.ok("snapshot", "checkout", before, place)
+        self.assertEqual(self.ok("init", "-o", "name", cwd=place).decode().strip(), before)
+
     def test_a_checkout_that_fails_leaves_no_half(self):
         self.put("a", os.urandom(1000))
         self.put("b", os.urandom(1 << 20))

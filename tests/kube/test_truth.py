@@ -66,13 +66,13 @@ class Disturbed(Truth):
 
 class Memory(Truth):
     def test_the_command_itself_has_too_little(self):
-        ident = self.submit("--memory", "48M", "--", "tail", "/dev/zero")
+        ident = self.submit("--memory", "96M", "--", "tail", "/dev/zero")
         job = self.ended(ident)
         self.assertEqual((job["state"], job["cause"]), ("failed", "host_oom"), (job, self.ok("why", ident)))
         self.assertIn("for lack of memory", self.ok("why", ident).decode())
 
     def test_a_child_has_too_little_and_the_command_goes_on(self):
-        ident = self.submit("--memory", "48M", "--", "sh", "-c", "tail /dev/zero; echo went on; exit 0")
+        ident = self.submit("--memory", "96M", "--", "sh", "-c", "tail /dev/zero; echo went on; exit 0")
         job = self.ended(ident)
         self.assertEqual((job["state"], job["cause"]), ("succeeded", "success"), (job, self.ok("why", ident)))
         self.assertIn("the kernel ended 1 of its processes for lack of memory", self.ok("why", ident).decode())

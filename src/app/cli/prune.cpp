@@ -6,12 +6,14 @@
 #include <optional>
 #include <set>
 
+#include "app/cli/output.hpp"
 #include "app/cli/own_snapshots.hpp"
 #include "app/cli/take_code.hpp"
 #include "core/model/json.hpp"
 #include "edge/blob/open.hpp"
 #include "edge/fs/disk.hpp"
 #include "edge/fs/files.hpp"
+#include "edge/fs/links.hpp"
 #include "edge/process/node_setup.hpp"
 #include "edge/tree/collect.hpp"
 #include "edge/tree/names.hpp"
@@ -90,6 +92,11 @@ Result<Pruned> prune_store(Context& context, Pruning how) {
   // Nothing was removed then: what is not known to be unwanted stays.
   if (wanted && !*wanted) return tl::unexpected<Error>(wanted->error());
   if (!collected) return tl::unexpected<Error>(collected.error());
+  if (!collected->damage.empty())
+    warn(context,
+         fmt::format("the store is damaged, so its packs stay as they are: {}; what is lost: "
+                     "muster snapshot verify",
+                     collected->damage));
   Pruned pruned;
   pruned.snapshots = collected->trees;
   pruned.bytes = collected->bytes;
@@ -105,11 +112,8 @@ void add_venvs_of(const std::string& job_dir, std::set<std::string>& names) {
   for (const auto& attempt : fs::entries(job_dir))
     for (const auto& node : fs::entries(job_dir + "/" + attempt)) {
       const auto link = fmt::format("{}/{}/{}/{}", job_dir, attempt, node, process::kSetupVenv);
-      char target[4096];
-      const auto n = ::readlink(link.c_str(), target, sizeof target);
-      if (n <= 0) continue;
-      const std::string_view path(target, static_cast<std::size_t>(n));
-      names.emplace(path.substr(path.rfind('/') + 1));
+      const auto path = fs::link_target(link);
+      if (!path.empty()) names.insert(path.substr(path.rfind('/') + 1));
     }
 }
 

@@ -1,6 +1,7 @@
 /// A job submitted again: the stored spec with the stored snapshot and environment, but for what
 /// is said anew. The old job is cancelled when the new one is accepted.
 #include "app/api/error_json.hpp"
+#include "app/server/equip.hpp"
 #include "app/server/job_json.hpp"
 #include "app/server/routes.hpp"
 #include "base/hash.hpp"
@@ -8,6 +9,8 @@
 #include "core/model/codec.hpp"
 #include "core/model/json.hpp"
 #include "core/spec/again.hpp"
+#include "edge/blob/open.hpp"
+#include "edge/tree/names.hpp"
 
 namespace muster::server {
 namespace {
@@ -32,6 +35,20 @@ Result<Wish> wish_of(std::string_view body) {
     wish.code = std::move(decoded.code);
   }
   return wish;
+}
+
+/// The old job is given up for this one: what it needs must be there.
+Result<> check_can_run(const Office& office, const JobSpec& spec, Environment env) {
+  TRY_VOID(reveal(env, office.about.home));
+  const auto id = tree::from_hex(spec.code.snapshot);
+  if (!id) return {};
+  TRY(const auto blobs, open_blob_store("file://" + office.about.home + "/chunks"));
+  if (const auto found = blobs->look(snapshot::tree_name(*id)); !found)
+    return fail(Kind::not_found,
+                fmt::format("the snapshot {} of that job is not in the store any more",
+                            spec.code.snapshot.substr(0, 8)),
+                "take the folder's code of today: muster resubmit --latest-code");
+  return {};
 }
 
 Result<JobSpec> spec_again(Office& office, const JobSpec& old, const Wish& wish,
@@ -69,6 +86,7 @@ Result<JobSpec> spec_again(Office& office, const JobSpec& old, const Wish& wish,
   if (spec.key.empty()) spec.key = to_hex(random_bytes(16));
   TRY_VOID(check_spec(spec));
   TRY_VOID(check_env(job.env));
+  TRY_VOID(check_can_run(office, spec, job.env));
   TRY(spec.env_id, office.envs.put(job.env));
   return spec;
 }

@@ -10,6 +10,7 @@
 #include "core/model/json.hpp"
 #include "core/model/states.hpp"
 #include "edge/fs/files.hpp"
+#include "edge/fs/links.hpp"
 #include "edge/process/node_setup.hpp"
 
 namespace muster {
@@ -73,6 +74,11 @@ tl::unexpected<Error> no_folder(const json::object& job, const Place& place) {
               "submit with --keep all to look at it afterwards");
 }
 
+std::string attempt_folder(const Context& context, const json::object& job, const Place& place) {
+  return fmt::format("{}/jobs/{}/a{}/n{}", context.paths.state, text_at(job, "id"), place.attempt,
+                     place.node);
+}
+
 Result<snapshot::JobTree> tree_of(const Context& context, const json::object& job,
                                   const Place& place) {
   const auto* code = field(job, "code");
@@ -82,9 +88,7 @@ Result<snapshot::JobTree> tree_of(const Context& context, const json::object& jo
   TRY(const auto top, top_field == nullptr ? Result<std::string>("") : bytes_from_json(*top_field));
   auto name = top.substr(top.rfind('/') + 1);
   if (name.empty()) name = "code";
-  auto tree = snapshot::find_job_tree(fmt::format("{}/jobs/{}/a{}/n{}", context.paths.state,
-                                                  text_at(job, "id"), place.attempt, place.node),
-                                      name);
+  auto tree = snapshot::find_job_tree(attempt_folder(context, job, place), name);
   if (!tree) return no_folder(job, place);
   for (const auto& link : list_at(facts, "links")) {
     TRY(const auto link_name, bytes_from_json(link));
@@ -94,21 +98,14 @@ Result<snapshot::JobTree> tree_of(const Context& context, const json::object& jo
 }
 
 /// What the set-up wrote is not the job's: then the tree it made is what the job began with.
-Result<std::string> prepared_tree(Context& context, const json::object& job) {
+Result<std::string> prepared_tree(Context& context, const json::object& job, const Place& place) {
   const auto* code = field(job, "code");
   const auto* setup = code == nullptr ? nullptr : field(code->as_object(), "setup");
-  FolderPlan plan;
-  plan.snapshot = text_at(job, "snapshot");
-  plan.trees = context.paths.state + "/trees";
-  if (setup != nullptr) {
-    TRY(plan.setup, bytes_from_json(*setup));
-  }
-  if (plan.setup.empty()) return std::string();
-  if (const auto* list = field(code->get_object(), "requirements")) {
-    TRY(plan.requirements, bytes_from_json(*list));
-  }
-  auto tree = process::prepared_tree(plan);
-  if (fs::exists(tree)) return tree;
+  if (setup == nullptr) return std::string();
+  TRY(const auto text, bytes_from_json(*setup));
+  if (text.empty()) return std::string();
+  auto tree = fs::link_target(attempt_folder(context, job, place) + "/" + process::kSetupTree);
+  if (!tree.empty() && fs::exists(tree)) return tree;
   warn(context, "the tree that the set-up made is gone: what the set-up wrote is shown as well");
   return std::string();
 }
@@ -147,7 +144,7 @@ Result<int> run(Context& context, const Parsed& parsed) {
   const auto& job = document.as_object();
   TRY(const auto place, place_of(job, parsed));
   TRY(auto tree, tree_of(context, job, place));
-  TRY(tree.prepared, prepared_tree(context, job));
+  TRY(tree.prepared, prepared_tree(context, job, place));
   TRY(const auto store, OwnSnapshots::open(context));
   TRY(const auto top, open_folder(tree.folder));
   UniqueFd prepared;

@@ -54,17 +54,27 @@ Result<int> diff(Context& context, const Parsed& parsed, std::span<const std::st
   return printer.count() == 0 ? 0 : kDifferent;
 }
 
-/// Makes the folder, or takes an empty one. Tells whether it was made.
+/// In a folder as long as it is filled: killed in the middle, the next try knows that all in it may
+/// go.
+constexpr const char* kUnderWay = ".muster-checkout-under-way";
+
+void empty(const std::string& dir) {
+  for (const auto& name : fs::entries(dir)) fs::remove_tree(dir + "/" + name);
+}
+
+/// Makes the folder, or takes an empty one, and marks it. Tells whether it was made.
 Result<bool> take_empty_folder(const std::string& dir) {
   struct stat about{};
   const bool is_there = ::stat(dir.c_str(), &about) == 0;
   if (is_there && !S_ISDIR(about.st_mode))
     return fail(Kind::conflict, fmt::format("{} is no folder", printable(dir)),
                 "name one that is not there yet");
+  if (is_there && fs::exists(dir + "/" + kUnderWay)) empty(dir);
   if (is_there && !fs::entries(dir).empty())
     return fail(Kind::conflict, fmt::format("{} is not empty", printable(dir)),
                 "name an empty folder, or one that is not there yet");
   if (!is_there) TRY_VOID(fs::make_dirs(dir, 0777));
+  TRY_VOID(fs::write_whole(dir + "/" + kUnderWay, ""));
   return !is_there;
 }
 
@@ -74,10 +84,11 @@ Result<int> checkout(Context& context, const Parsed&, std::span<const std::strin
   const auto& dir = words[1];
   TRY_VOID(store->chunks().get_root(id));  // no folder is made for nothing
   TRY(const bool is_made, take_empty_folder(dir));
-  const auto restored = snapshot::restore(store->chunks(), id, dir);
+  auto restored = snapshot::restore(store->chunks(), id, dir);
+  if (restored) restored = fs::remove_file(dir + "/" + kUnderWay);
   if (!restored) {
     // It was empty: all that is in it now is a part of what was wanted.
-    for (const auto& name : fs::entries(dir)) fs::remove_tree(dir + "/" + name);
+    empty(dir);
     if (is_made) ::rmdir(dir.c_str());
     return tl::unexpected<Error>(restored.error());
   }

@@ -48,14 +48,18 @@ Result<std::optional<JobFolder::Step>> JobFolder::next_step() {
   }
   if (stage_ == Stage::set_up) {
     for (const auto& folder : {up, work, dir}) TRY_VOID(fs::make_dirs(folder));
-    const auto mounted = snapshot::mount_overlay({prepared_tree(plan_), up, work, dir});
+    const auto mounted = snapshot::mount_overlay({prepared_tree(plan_, env_), up, work, dir});
     is_mounted_ = mounted.has_value();
+    // Jobs share these: what one of them installs or breaks must not reach the next.
+    if (is_mounted_)
+      for (const auto& shared : {prepared_tree(plan_, env_), setup_venv(base_)})
+        snapshot::make_read_only(shared);
     stage_ = is_mounted_ ? Stage::ready : Stage::copied;
     if (!is_mounted_) {
       // Whoever looks later sees by its absence that there was no overlay.
       ::rmdir(up.c_str());
       ::rmdir(work.c_str());
-      return std::optional<Step>([from = prepared_tree(plan_), dir]() -> Result<> {
+      return std::optional<Step>([from = prepared_tree(plan_, env_), dir]() -> Result<> {
         TRY_VOID(snapshot::copy_tree(from, dir));
         return {};
       });

@@ -10,9 +10,12 @@
 #include "base/hash.hpp"
 #include "base/text.hpp"
 #include "edge/fs/files.hpp"
+#include "edge/fs/links.hpp"
 #include "edge/fs/lock_file.hpp"
 #include "edge/fs/remove_tree.hpp"
 #include "edge/process/exec_program.hpp"
+#include "edge/process/requirements.hpp"
+#include "edge/process/setup_env.hpp"
 #include "edge/tree/boot_mark.hpp"
 #include "edge/tree/copy.hpp"
 #include "edge/tree/idle_trees.hpp"
@@ -89,12 +92,12 @@ Result<> make_venv(const FolderPlan& plan, const std::string& tree, const Enviro
                    const std::string& attempt_dir) {
   const auto log = attempt_dir + "/" + kSetupLog;
   const auto list = tree + "/" + plan.requirements;
-  const auto text = fs::read_file(list);
-  if (!text)
+  const auto wanted = requirements_of(tree, plan.requirements);
+  if (!wanted)
     return failed_setup(fmt::format("the snapshot has no {}", printable(plan.requirements)), log);
-  const auto path = env.find("PATH");
-  const auto name =
-      sha256_hex(*text + '\0' + (path == env.end() ? std::string() : path->second)).substr(0, 32);
+  // What lies in the tree is installed as it is there: then the tree counts as well.
+  const auto content = wanted->text + (wanted->needs_tree ? plan.snapshot : std::string());
+  const auto name = sha256_hex(content + '\0' + installing_env(env)).substr(0, 32);
   const auto venv = plan.venvs + "/" + name;
   TRY_VOID(fs::make_dirs(plan.venvs));
   TRY(const auto lock, fs::lock_file(venv + ".lock"));
@@ -109,7 +112,7 @@ Result<> make_venv(const FolderPlan& plan, const std::string& tree, const Enviro
   fs::remove_tree(venv);  // what a killed set-up left
   TRY_VOID(run_logged({{"/bin/sh", "-c", kVenvScript, "setup", venv, list}, tree, env, log},
                       "installing the requirements"));
-  return fs::write_whole(mark, *text);
+  return fs::write_whole(mark, wanted->text);
 }
 
 Result<> run_setup(const FolderPlan& plan, const std::string& tree, const Environment& env,
@@ -120,8 +123,8 @@ Result<> run_setup(const FolderPlan& plan, const std::string& tree, const Enviro
 }
 
 /// The set-up text runs in a copy; when it has succeeded, the copy is the tree of all such jobs.
-Result<> make_tree(const FolderPlan& plan, const Environment& env, const std::string& log) {
-  const auto tree = prepared_tree(plan);
+Result<> make_tree(const FolderPlan& plan, const std::string& tree, const Environment& env,
+                   const std::string& log) {
   TRY(const auto lock, fs::lock_file(tree + ".lock"));
   TRY(const bool is_there, snapshot::is_whole(tree));
   if (is_there) return {};
@@ -152,15 +155,23 @@ Result<Environment> make_surroundings(const FolderPlan& plan, const std::string&
 
 }  // namespace
 
-std::string prepared_tree(const FolderPlan& plan) {
+std::string prepared_tree(const FolderPlan& plan, const Environment& env) {
   if (plan.setup.empty()) return restored(plan);
-  return restored(plan) + "." + sha256_hex(plan.setup + '\0' + plan.requirements).substr(0, 16);
+  auto seen = plan.setup + '\0' + plan.requirements + '\0';
+  for (const auto& [name, value] : setup_environment(env)) seen += name + '=' + value + '\0';
+  return restored(plan) + "." + sha256_hex(seen).substr(0, 16);
 }
 
 Result<> set_up(const FolderPlan& plan, const Environment& env, const std::string& attempt_dir) {
-  TRY(const auto surroundings, make_surroundings(plan, restored(plan), env, attempt_dir));
-  const auto log = attempt_dir + "/" + kSetupLog;
-  return plan.setup.empty() ? Result<>() : make_tree(plan, surroundings, log);
+  const auto own = setup_environment(env);
+  TRY(const auto surroundings, make_surroundings(plan, restored(plan), own, attempt_dir));
+  if (plan.setup.empty()) return {};
+  const auto tree = prepared_tree(plan, env);
+  TRY_VOID(make_tree(plan, tree, surroundings, attempt_dir + "/" + kSetupLog));
+  const auto link = attempt_dir + "/" + kSetupTree;
+  if (::symlink(tree.c_str(), link.c_str()) != 0 && errno != EEXIST)
+    return fail_errno(fmt::format("cannot link {}", link), errno);
+  return {};
 }
 
 Result<> set_up_in(const std::string& tree, const FolderPlan& plan, const Environment& env,
@@ -170,12 +181,13 @@ Result<> set_up_in(const std::string& tree, const FolderPlan& plan, const Enviro
   return plan.setup.empty() ? Result<>() : run_setup(plan, tree, surroundings, log);
 }
 
+std::string setup_venv(const std::string& attempt_dir) {
+  return fs::link_target(attempt_dir + "/" + kSetupVenv);
+}
+
 void use_setup(Environment& env, const std::string& attempt_dir) {
-  char target[4096];
-  const auto link = attempt_dir + "/" + kSetupVenv;
-  const auto n = ::readlink(link.c_str(), target, sizeof target);
-  if (n <= 0) return;
-  const std::string venv(target, static_cast<std::size_t>(n));
+  const auto venv = setup_venv(attempt_dir);
+  if (venv.empty()) return;
   env["VIRTUAL_ENV"] = venv;
   env["PATH"] = venv + "/bin:" + env["PATH"];
   env.erase("PYTHONHOME");

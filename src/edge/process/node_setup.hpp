@@ -9,12 +9,15 @@
 
 namespace muster::process {
 
-/// The tree that jobs of this plan are laid over: restored, or restored and set up.
-std::string prepared_tree(const FolderPlan& plan);
+/// The tree that jobs of this plan are laid over: restored, or restored and set up. Jobs share one
+/// only when their set-up would see the same variables.
+std::string prepared_tree(const FolderPlan& plan, const Environment& env);
 
-/// Where the words of the programs go, and a link to the Python environment, when there is one.
+/// Where the words of the programs go, and links to the Python environment and to the tree that was
+/// set up, when there is one.
 inline constexpr const char* kSetupLog = "setup.log";
 inline constexpr const char* kSetupVenv = "venv";
+inline constexpr const char* kSetupTree = "tree";
 
 /// Does what is missing. What fails is told with the end of its log; its `where` is "setup".
 Result<> set_up(const FolderPlan& plan, const Environment& env, const std::string& attempt_dir);
@@ -22,6 +25,9 @@ Result<> set_up(const FolderPlan& plan, const Environment& env, const std::strin
 /// The same in a tree that is one attempt's own: the set-up text runs in it, not in a copy.
 Result<> set_up_in(const std::string& tree, const FolderPlan& plan, const Environment& env,
                    const std::string& attempt_dir);
+
+/// The Python environment of a set-up attempt; empty: none.
+std::string setup_venv(const std::string& attempt_dir);
 
 /// The variables of a set-up attempt: its Python environment first.
 void use_setup(Environment& env, const std::string& attempt_dir);

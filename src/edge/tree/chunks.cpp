@@ -49,9 +49,14 @@ Result<> Chunks::load() {
     return true;
   }));
   for (const auto& [name, size] : found) {
-    TRY(auto pack, read_pack(blobs_, name, size));
-    chunks_ += pack.tables.chunks.size();
-    packs_.push_back(std::move(pack));
+    auto pack = read_pack(blobs_, name, size);
+    if (!pack && pack.error().kind != Kind::corrupt) return tl::unexpected<Error>(pack.error());
+    if (!pack) {
+      if (damage_.empty()) damage_ = to_line(pack.error());
+      continue;
+    }
+    chunks_ += pack->tables.chunks.size();
+    packs_.push_back(std::move(*pack));
   }
   is_loaded_ = true;
   return {};
@@ -117,6 +122,8 @@ Result<std::string_view> Chunks::block(std::uint32_t pack, std::uint32_t block) 
 Result<std::string_view> Chunks::get(const tree::Hash& hash) {
   TRY_VOID(load());
   const auto key = find(hash);
+  if (!key && !damage_.empty())
+    return damaged(tree::to_hex(hash), "a chunk that a snapshot needs is in no pack; " + damage_);
   if (!key) return damaged(tree::to_hex(hash), "a chunk that a snapshot needs is in no pack");
   const auto& place = packs_[key->pack].tables.chunks[key->chunk];
   TRY(const auto bytes, block(key->pack, place.block));

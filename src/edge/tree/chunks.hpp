@@ -28,9 +28,12 @@ class Chunks {
   /// Knows these packs and no others.
   Chunks(BlobStore& blobs, std::vector<Pack> packs);
 
-  /// Reads the tables of all packs; the first question does it by itself.
+  /// Reads the tables of all packs; the first question does it by itself. A damaged pack is as good
+  /// as none: who needs a chunk of it is told, and nobody else.
   Result<> load();
   Result<bool> has(const tree::Hash& hash);
+  /// Whether a pack was passed over; known once anything was asked for.
+  bool is_damaged() const { return !damage_.empty(); }
   /// The bytes; good until the next call.
   Result<std::string_view> get(const tree::Hash& hash);
   /// A root, checked against the id it is stored under.
@@ -56,6 +59,7 @@ class Chunks {
   BlobStore& blobs_;
   bool is_loaded_ = false;
   std::vector<Pack> packs_;
+  std::string damage_;         // the first pack that could not be read, and why
   std::size_t chunks_ = 0;     // of all packs
   std::size_t searched_ = 0;   // packs, while there are no keys
   std::vector<Key> keys_;      // ascending; none until enough was asked for

@@ -27,7 +27,8 @@ class Collector {
         blobs_.lock(removes_ ? BlobStore::LockKind::exclusive : BlobStore::LockKind::shared));
     TRY_VOID(read_pins());
     TRY_VOID(look_at_trees());
-    TRY_VOID(look_at_packs());
+    // What a damaged snapshot still has is not known, so nothing is taken from it.
+    if (out_.damage.empty()) TRY_VOID(look_at_packs());
     return out_;
   }
 
@@ -59,7 +60,9 @@ class Collector {
     for (const auto& info : trees) {
       const auto id = hash_in_name(info.name);
       if (id && (pinned_.contains(*id) || is_wanted_(*id))) {
-        TRY_VOID(mark(*id));
+        const auto marked = mark(*id);
+        if (!marked && marked.error().kind != Kind::corrupt) return marked;
+        if (!marked) out_.damage = to_line(marked.error());
         continue;
       }
       if (removes_) TRY_VOID(blobs_.remove(info.name));
@@ -87,7 +90,10 @@ class Collector {
     }));
     std::vector<Pack> poor;  // less than half alive, or small: worth writing anew, together
     for (const auto& [name, size] : names) {
-      TRY(auto pack, read_pack(blobs_, name, size));
+      auto read = read_pack(blobs_, name, size);
+      if (!read && read.error().kind != Kind::corrupt) return tl::unexpected<Error>(read.error());
+      if (!read) continue;  // what is in it nobody knows: verify tells, and removes it
+      auto& pack = *read;
       std::uint64_t live = 0, total = 0;
       for (const auto& place : pack.tables.chunks) {
         total += place.size;

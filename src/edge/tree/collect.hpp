@@ -13,6 +13,7 @@ namespace muster::snapshot {
 struct Collected {
   std::uint64_t trees = 0;  // removed
   std::uint64_t packs = 0;  // removed, rewritten ones included
+  std::string damage;       // a snapshot that is wanted and cannot be read: no pack was touched
   std::uint64_t bytes = 0;  // freed
 };
 

@@ -63,4 +63,12 @@ Result<> mount_overlay(const Overlay& overlay) {
   return {};
 }
 
+void make_read_only(const std::string& folder) {
+  if (folder.empty() || ::mount(folder.c_str(), folder.c_str(), nullptr, MS_BIND, nullptr) != 0)
+    return;
+  constexpr unsigned long kFlags = MS_BIND | MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NODEV;
+  if (::mount(nullptr, folder.c_str(), nullptr, kFlags, nullptr) != 0)
+    ::umount2(folder.c_str(), MNT_DETACH);
+}
+
 }  // namespace muster::snapshot

@@ -19,4 +19,8 @@ struct Overlay {
 /// mounted.
 Result<> mount_overlay(const Overlay& overlay);
 
+/// In the namespace that `mount_overlay` made: nothing below this folder can be written any more.
+/// Where the kernel does not allow it, it stays as it is.
+void make_read_only(const std::string& folder);
+
 }  // namespace muster::snapshot

@@ -42,9 +42,12 @@ Result<std::optional<std::string>> read_link(int top, const std::string& path) {
 /// up for from the cache. As long as there is no difference, nothing is written.
 class Sender {
  public:
-  Sender(BlobStore& blobs, const SendOptions& options, UniqueFd top)
+  /// What a trusted root names is not looked for: it is stored as long as the root is.
+  enum class Trust { roots, nobody };
+  Sender(BlobStore& blobs, const SendOptions& options, UniqueFd top, Trust trust)
       : blobs_(blobs),
         options_(options),
+        trust_(trust),
         top_(std::move(top)),
         chunks_(blobs),
         leaves_([this](std::string leaf) { return take_leaf(std::move(leaf)); }) {}
@@ -52,6 +55,7 @@ class Sender {
   Sender& operator=(const Sender&) = delete;
 
   Result<Sent> run();
+  bool has_seen_damage() const { return chunks_.is_damaged(); }
 
  private:
   Result<> take(fs::Seen&& seen);
@@ -72,6 +76,7 @@ class Sender {
 
   BlobStore& blobs_;
   const SendOptions& options_;
+  Trust trust_;
   UniqueFd top_;
   Chunks chunks_;
   StatCache cache_;
@@ -97,7 +102,7 @@ Result<Sent> Sender::run() {
     const auto stored = blobs_.look(tree_name(*cache_.root()));
     if (!stored && stored.error().kind != Kind::not_found)
       return tl::unexpected<Error>(stored.error());
-    is_root_stored_ = stored.has_value();
+    is_root_stored_ = stored.has_value() && trust_ == Trust::roots;
   }
   if (!is_root_stored_) TRY_VOID(begin_writing());
   fs::WalkOptions how{.use_ignore_rules = options_.use_ignore_rules};
@@ -293,10 +298,21 @@ void Sender::tell() {
 }  // namespace
 
 Result<Sent> send_tree(BlobStore& blobs, const SendOptions& options) {
-  UniqueFd top(::open(options.top.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!top)
-    return fail_errno(fmt::format("cannot open the folder {}", printable(options.top)), errno);
-  return Sender(blobs, options, std::move(top)).run();
+  const auto attempt = [&](Sender::Trust trust, bool& is_damaged) -> Result<Sent> {
+    UniqueFd top(::open(options.top.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!top)
+      return fail_errno(fmt::format("cannot open the folder {}", printable(options.top)), errno);
+    Sender sender(blobs, options, std::move(top), trust);
+    auto sent = sender.run();
+    is_damaged = sender.has_seen_damage();
+    return sent;
+  };
+  bool is_damaged = false;
+  auto sent = attempt(Sender::Trust::roots, is_damaged);
+  if (!sent || !is_damaged) return sent;
+  // Where packs are lost a root proves nothing: every chunk is looked for, and sent if it is gone.
+  (void)unpin(blobs, sent->pin);
+  return attempt(Sender::Trust::nobody, is_damaged);
 }
 
 Result<std::string> pin(BlobStore& blobs, const tree::Hash& id) {

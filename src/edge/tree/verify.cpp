@@ -1,5 +1,7 @@
 #include "edge/tree/verify.hpp"
 
+#include <set>
+
 #include "base/text.hpp"
 #include "edge/tree/manifest_read.hpp"
 #include "edge/tree/names.hpp"
@@ -18,24 +20,40 @@ Result<std::vector<BlobInfo>> objects(BlobStore& blobs, const std::string& prefi
   return all;
 }
 
-/// Every block and every chunk of one pack.
-Result<> check_pack(BlobStore& blobs, const Pack& pack, Verified& out) {
+/// One pack, as far as it can be read.
+struct CheckedPack {
+  std::set<tree::Hash> bad;  // chunks
+  std::string why;           // of the first
+};
+
+/// Every block and every chunk of one pack. A damaged block costs the chunks in it, no others.
+CheckedPack check_pack(BlobStore& blobs, const Pack& pack, Verified& out) {
+  CheckedPack checked;
   const auto name = pack_name(pack.name);
   const auto places = in_stored_order(pack);
   auto next = places.begin();
+  const auto spoil = [&](const tree::Hash& hash, const std::string& why) {
+    checked.bad.insert(hash);
+    if (checked.why.empty()) checked.why = why;
+  };
   for (std::uint32_t b = 0; b < pack.tables.blocks.size(); ++b) {
     const auto& row = pack.tables.blocks[b];
-    TRY(const auto stored, blobs.get(name, row.offset, row.stored));
-    TRY(const auto bytes, tree::open_block(stored, row));
+    const auto stored = blobs.get(name, row.offset, row.stored);
+    const auto bytes = stored ? tree::open_block(*stored, row)
+                              : Result<std::string>(tl::unexpected(stored.error()));
     for (; next != places.end() && (*next)->block == b; ++next) {
-      const auto chunk = std::string_view(bytes).substr((*next)->offset, (*next)->size);
-      if (tree::hash_of(chunk) != (*next)->hash)
-        return fail(Kind::corrupt, fmt::format("chunk {} is damaged", tree::to_hex((*next)->hash)));
+      const auto& place = **next;
+      const auto chunk = bytes ? std::string_view(*bytes).substr(place.offset, place.size) : "";
+      if (!bytes)
+        spoil(place.hash, to_line(bytes.error()));
+      else if (tree::hash_of(chunk) != place.hash)
+        spoil(place.hash, fmt::format("chunk {} is damaged", tree::to_hex(place.hash)));
+      if (checked.bad.contains(place.hash)) continue;
       ++out.chunks;
       out.bytes += chunk.size();
     }
   }
-  return {};
+  return checked;
 }
 
 class Verifier {
@@ -60,11 +78,41 @@ class Verifier {
     const auto hash = hash_in_name(info.name);
     auto pack = hash ? read_pack(blobs_, *hash, info.size)
                      : Result<Pack>(fail(Kind::corrupt, "not the name of a pack"));
-    const auto checked =
-        pack ? check_pack(blobs_, *pack, out_) : Result<>(tl::unexpected(pack.error()));
-    if (!checked) return report({info.name, to_line(checked.error()), true, false});
-    good_.push_back(std::move(*pack));
+    if (!pack) return report({info.name, to_line(pack.error()), true, false});
+    const auto checked = check_pack(blobs_, *pack, out_);
+    if (checked.bad.empty()) {
+      good_.push_back(std::move(*pack));
+      return {};
+    }
+    std::erase_if(pack->tables.chunks,
+                  [&](const auto& place) { return checked.bad.contains(place.hash); });
+    out_.faults.push_back({info.name,
+                           fmt::format("{}; {} of its chunks are lost, {} are good", checked.why,
+                                       checked.bad.size(), pack->tables.chunks.size()),
+                           true, false});
+    return repair_ ? salvage(*pack) : keep_good(std::move(*pack));
+  }
+
+  Result<> keep_good(Pack pack) {
+    good_.push_back(std::move(pack));
     return {};
+  }
+
+  /// The good chunks of a damaged pack in a new one; the old one goes when that is durable.
+  Result<> salvage(const Pack& damaged) {
+    Chunks chunks(blobs_, {damaged});
+    tree::PackWriter writer;
+    for (const auto* place : in_stored_order(damaged)) {
+      TRY(const auto bytes, chunks.get(place->hash));
+      writer.add(place->hash, bytes);
+    }
+    if (!writer.is_empty()) {
+      const auto done = writer.end();
+      TRY_VOID(blobs_.put(pack_name(done.name), done.bytes));
+      TRY(auto fresh, read_pack(blobs_, done.name, done.bytes.size()));
+      good_.push_back(std::move(fresh));
+    }
+    return blobs_.remove(pack_name(damaged.name));
   }
 
   Result<> look_at_tree(const BlobInfo& info, Chunks& chunks) {

@@ -2,6 +2,7 @@
 
 #include "base/unique_fd.hpp"
 #include "edge/fs/remove_tree.hpp"
+#include "edge/tree/collect.hpp"
 #include "edge/tree/restore.hpp"
 #include "edge/tree/verify.hpp"
 #include "unit/edge_tree/lab.hpp"
@@ -129,6 +130,83 @@ TEST(Damage, ADamagedPackDoesNotBlameSnapshotsThatDoNotNeedIt) {
   ASSERT_EQ(report.faults.size(), 2U);
   EXPECT_TRUE(report.faults[0].is_pack);
   EXPECT_EQ(report.faults[1].name, "v1/trees/" + tree::to_hex(third));
+}
+
+/// Two files of noise, each with blocks of its own, in one pack; one snapshot has both, the other
+/// the first alone.
+struct TwoNoises {
+  tree::Hash one, both;
+  std::string pack;
+};
+TwoNoises two_noises(Lab& lab) {
+  Rng rng(14);
+  TwoNoises made;
+  lab.file("first", noise(rng, 3 << 20));
+  made.one = lab.send().id;
+  lab.file("second", noise(rng, 3 << 20));
+  made.both = lab.send().id;
+  // Small packs are joined into one.
+  must(snapshot::collect(
+      lab.blobs(), [](const tree::Hash&) { return true; }, snapshot::Removing::really));
+  const auto packs = lab.objects("v1/packs/");
+  EXPECT_EQ(packs.size(), 1U);
+  made.pack = lab.store() + "/" + packs.begin()->first;
+  return made;
+}
+
+TEST(Damage, ADamagedBlockCostsTheFilesInItAndNoOthers) {
+  Lab lab;
+  const auto made = two_noises(lab);
+  const auto second = text_in(lab.top() + "/second");
+  const auto at = text_in(made.pack).find(second.substr(second.size() / 2, 64));
+  ASSERT_NE(at, std::string::npos) << "noise is stored as it is";
+  put_byte(made.pack, at, static_cast<char>(text_in(made.pack)[at] ^ 1));
+  const auto report = must(snapshot::verify(lab.blobs(), false));
+  std::set<std::string> files;
+  for (const auto& fault : report.faults)
+    if (!fault.is_pack && !fault.is_tree) files.insert(fault.name);
+  EXPECT_EQ(files, std::set<std::string>{"second"});
+  // What is good in the pack outlives the repair.
+  must(snapshot::verify(lab.blobs(), true));
+  EXPECT_TRUE(must(snapshot::verify(lab.blobs(), false)).faults.empty());
+  EXPECT_TRUE(lab.blobs().look("v1/trees/" + tree::to_hex(made.one)));
+  EXPECT_FALSE(lab.blobs().look("v1/trees/" + tree::to_hex(made.both)));
+  const auto restored = lab.restored(made.one);
+  EXPECT_TRUE(restored.contains("first"));
+}
+
+TEST(Damage, APackThatCannotBeReadHarmsNobodyWhoDoesNotNeedIt) {
+  Lab lab;
+  const auto first = fill(lab).first;
+  const auto before = lab.objects("v1/packs/");
+  Rng rng(15);
+  lab.file("other", noise(rng, 5000));
+  const auto third = lab.send().id;
+  for (const auto& [name, size] : lab.objects("v1/packs/")) {
+    if (before.contains(name)) continue;
+    ASSERT_EQ(::truncate((lab.store() + "/" + name).c_str(), 50), 0);
+  }
+  EXPECT_FALSE(lab.restored(first).empty());
+  // The folder still has what is lost: the next snapshot brings it back.
+  lab.file("new", "one more");
+  const auto fourth = lab.send().id;
+  EXPECT_NE(fourth, third);
+  for (const auto& [name, size] : lab.objects("v1/pins/")) must(lab.blobs().remove(name));
+  const auto wanted = [&](const tree::Hash& id) { return id != third; };
+  EXPECT_EQ(must(snapshot::collect(lab.blobs(), wanted, snapshot::Removing::really)).damage, "");
+  EXPECT_EQ(difference(picture_of(lab.top()), lab.restored(fourth)), "");
+}
+
+TEST(Damage, NothingIsTakenFromASnapshotThatIsDamaged) {
+  Lab lab;
+  const auto id = fill(lab).second;
+  for (const auto& [name, size] : lab.objects("v1/packs/"))
+    ASSERT_EQ(::truncate((lab.store() + "/" + name).c_str(), static_cast<off_t>(size / 2)), 0);
+  const auto before = lab.objects("v1/packs/");
+  const auto wanted = [&](const tree::Hash& one) { return one == id; };
+  EXPECT_FALSE(
+      must(snapshot::collect(lab.blobs(), wanted, snapshot::Removing::really)).damage.empty());
+  EXPECT_EQ(lab.objects("v1/packs/"), before);
 }
 
 TEST(Damage, ATruncatedObjectIsFound) {
