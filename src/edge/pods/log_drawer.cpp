@@ -51,7 +51,7 @@ void draw_all(kube::Api& api, const DrawOrder& order, Log& log) {
     if (passed && (!order.record || files->has_all(*order.record))) break;
     if (passed) continue;  // the node had not written all of it yet
     log.debug("a pod's log broke off", {{"pod", order.pod}, {"error", to_line(passed.error())}});
-    if (passed.error().code == 404) break;
+    if (passed.error().code == 404 || (order.is_over && passed.error().code == 400)) break;
     if (passed.error().kind == Kind::cancelled) return;  // the next server draws the rest
     // Nobody answers: the log is still there when somebody does.
     if (passed.error().code == 0 && waits++ < kWaits) --tries;
