@@ -4,6 +4,7 @@ what an audit has seen in the cluster."""
 
 import os
 import tempfile
+import time
 
 from support.world import World, eventually
 
@@ -72,9 +73,11 @@ class FakeJobs(World):
 
     def converge(self, seconds):
         """Every job final, and nothing of them left in the cluster."""
+        deadline = time.monotonic() + seconds
         try:
             eventually("every job final", lambda: not self.unfinished(), seconds)
-            eventually("nothing left in the cluster", lambda: not self.audit.left and not self.parts_left(), seconds)
+            eventually("nothing left in the cluster", lambda: not self.audit.left and not self.parts_left(),
+                       max(1, deadline - time.monotonic()))
         except AssertionError as error:
             stuck = "\n".join(f"{job['name']} {job['state']}: {self.muster('why', job['id']).stdout.decode()}"
                               for job in self.unfinished()[:5])
