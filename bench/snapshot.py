@@ -308,13 +308,14 @@ def facts():
 
 def write_results(head, rows):
     file = BENCH / "RESULTS.md"
-    kept = file.read_text().split(f"\n{HEADING}\n")[0].rstrip() if file.exists() else "# Results"
+    before, _, own = (file.read_text() if file.exists() else "# Results").partition(f"\n{HEADING}\n")
+    kept, after = before.rstrip(), own[own.find("\n# "):] if "\n# " in own else ""  # parts of others stay
     lines = [kept, "", HEADING, "", "Written by `bench/snapshot.py`: middle of several runs, files in memory.", ""]
     lines += ["| of this run | |", "|---|---|"] + [f"| {name} | {value} |" for name, value in head] + [""]
     lines += ["| what | value | unit | beside |", "|---|---:|---|---|"]
     lines += [f"| {what.replace('|', 'to')} | {value} | {unit} | {beside.replace('|', 'to')} |"
               for what, value, unit, beside in rows]
-    file.write_text("\n".join(lines) + "\n")
+    file.write_text("\n".join(lines) + "\n" + after)
 
 
 def main(argv):

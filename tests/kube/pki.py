@@ -39,10 +39,10 @@ class Pki:
         wait(*made)
         wait(openssl("pkey", "-in", self.path("accounts.key"), "-pubout", "-out", self.path("accounts.pub")))
 
-    def kubeconfig(self, target, identity, server):
+    def kubeconfig(self, target, identity, server, context="muster"):
         """A file that stands alone, as cloud providers hand them out. Two contexts: by certificate
-        (`muster`) and by token (`token`)."""
-        text = KUBECONFIG.format(server=server, ca=self._base64("ca.crt"), token=TOKEN,
+        (`muster`) and by token (`token`); `context` is the one that is used."""
+        text = KUBECONFIG.format(server=server, context=context, ca=self._base64("ca.crt"), token=TOKEN,
                                  cert=self._base64(identity + ".crt"), key=self._base64(identity + ".key"))
         with open(os.open(target, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w", encoding="ascii") as file:
             file.write(text)
@@ -105,5 +105,5 @@ contexts:
   context: {{cluster: muster-test, user: certificate}}
 - name: token
   context: {{cluster: muster-test, user: token}}
-current-context: muster
+current-context: {context}
 """

@@ -117,6 +117,17 @@ Cause outside_cause(const Job& job, const std::vector<NodeEnd>& ends,
   return Cause::none;
 }
 
+/// No rank is known to have failed: that is a success only if nobody was told to end.
+Cause cause_without_failure(const std::vector<NodeEnd>& ends, std::vector<std::string>& evidence) {
+  for (const auto& end : ends)
+    if (end.record && !end.record->killed_by.empty()) {
+      evidence.push_back(fmt::format("it was told to end ({}), and nothing says which rank failed",
+                                     end.record->killed_by));
+      return Cause::lost;
+    }
+  return Cause::success;
+}
+
 }  // namespace
 
 AttemptEnded classify(const Job& job, const Attempt& attempt, const std::vector<NodeEnd>& ends) {
@@ -129,8 +140,9 @@ AttemptEnded classify(const Job& job, const Attempt& attempt, const std::vector<
     out.first_failed_rank = first.rank->rank;
   }
   out.cause = outside_cause(job, ends, out.evidence);
-  if (out.cause == Cause::none)
-    out.cause = first.rank == nullptr ? Cause::success : cause_of(*first.end, *first.rank);
+  if (out.cause == Cause::none && first.rank != nullptr)
+    out.cause = cause_of(*first.end, *first.rank);
+  if (out.cause == Cause::none) out.cause = cause_without_failure(ends, out.evidence);
   if (first.rank != nullptr) {
     const auto& node = attempt.placements[static_cast<std::size_t>(first.end->node)].node;
     out.evidence.push_back(fmt::format("{} on node {}", how(*first.rank), node.str()));

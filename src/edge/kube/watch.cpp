@@ -1,5 +1,9 @@
 #include "edge/kube/watch.hpp"
 
+#include <charconv>
+#include <deque>
+#include <optional>
+
 #include "base/text.hpp"
 #include "core/model/json.hpp"
 #include "edge/kube/json_scope.hpp"
@@ -16,6 +20,41 @@ bool is_initial_end(const json::object& bookmark) {
   const auto& annotations = object_at(object_at(bookmark, "metadata"), "annotations");
   return text_at(annotations, "k8s.io/initial-events-end") == "true";
 }
+
+std::optional<std::uint64_t> number_of(std::string_view version) {
+  std::uint64_t number = 0;
+  const auto* end = version.data() + version.size();
+  const auto [at, error] = std::from_chars(version.data(), end, number);
+  return error == std::errc() && at == end ? std::optional(number) : std::nullopt;
+}
+
+/// Versions that are no numbers are taken to come in order.
+bool is_behind(std::string_view version, std::string_view other) {
+  const auto a = number_of(version);
+  const auto b = number_of(other);
+  return a && b && *a < *b;
+}
+
+/// The versions that were reached, and when: where a watch that tells everything twice begins.
+class Trail {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+  /// The last version that was reached `back` ago or before; the oldest one there is when none was.
+  std::string begin(const std::string& version, Duration back, Time now) {
+    steps_.emplace_back(now, version);
+    while (steps_.size() > 1 && steps_[1].first <= now - back) steps_.pop_front();
+    return steps_.front().second;
+  }
+  /// False when there is nothing to forget.
+  bool forget() {
+    const bool is_long = steps_.size() > 1;
+    steps_.clear();
+    return is_long;
+  }
+
+ private:
+  std::deque<std::pair<Time, std::string>> steps_;
+};
 
 /// Refusals that mean "not like this" rather than "not now" or "not you".
 bool is_unsupported(const ApiError& error) {
@@ -47,6 +86,7 @@ class Following {
   /// Decides what the next round is; false when the pause before it was broken off.
   bool go_on(const ApiResult<>& round) {
     if (round) {
+      if (sink_.heard) sink_.heard();
       // The server ends watches as a matter of course; one that ends at once would spin.
       return has_progress_ || rest(options_.first_pause);
     }
@@ -56,11 +96,14 @@ class Following {
       return true;
     }
     if (error.is_gone()) {
+      if (trail_.forget()) return true;  // too far back: on from where we are
       version_.clear();
       if (!std::exchange(was_gone_, true)) return true;  // it happens, and is no trouble
     } else if (error.has_cause("ResourceVersionTooLarge") && ++ahead_ >= kAheadAtMost) {
       ahead_ = 0;
       version_.clear();
+      trail_.forget();
+      if (sink_.set_back) sink_.set_back();
     }
     if (sink_.trouble) sink_.trouble(error);
     const auto pause = std::max(pause_, error.retry_after.value_or(Duration{}));
@@ -87,7 +130,7 @@ class Following {
     return {};
   }
 
-  http::Query query(Duration lease) const {
+  http::Query query(Duration lease) {
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(lease).count();
     http::Query query{{"watch", "true"},
                       {"allowWatchBookmarks", "true"},
@@ -96,7 +139,8 @@ class Following {
       query.emplace_back("sendInitialEvents", "true");
       query.emplace_back("resourceVersionMatch", "NotOlderThan");
     } else {
-      query.emplace_back("resourceVersion", version_);
+      query.emplace_back("resourceVersion", trail_.begin(version_, options_.overlap,
+                                                         std::chrono::steady_clock::now()));
     }
     const auto& selection = options_.selection;
     if (!selection.labels.empty()) query.emplace_back("labelSelector", selection.labels);
@@ -133,7 +177,10 @@ class Following {
     was_gone_ = false;
     ahead_ = 0;
     if (!is_initial_ || (type == WatchType::bookmark && is_initial_end(object)))
-      if (const auto version = version_of(object); !version.empty()) version_ = version;
+      if (const auto version = version_of(object);
+          !version.empty() && !is_behind(version, version_))
+        version_ = version;
+    if (sink_.heard) sink_.heard();
     if (type != WatchType::bookmark) {
       const auto change = type == WatchType::added      ? Change::added
                           : type == WatchType::modified ? Change::modified
@@ -152,7 +199,8 @@ class Following {
   const WatchSink& sink_;
   bool is_streaming_;
   Duration pause_;
-  std::string version_;        // empty: everything has to be read first
+  std::string version_;  // the furthest; empty: everything has to be read first
+  Trail trail_;
   bool is_initial_ = false;    // the streamed list is not complete yet
   bool has_progress_ = false;  // in this round
   bool was_gone_ = false;      // the version, since something came

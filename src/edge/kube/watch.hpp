@@ -28,6 +28,11 @@ struct WatchSink {
   /// of an object may come more than once.
   std::function<void(Change change, const boost::json::object& object)> change;
   std::function<void()> synced;
+  /// Something came, be it only a sign of life; the watch is whole.
+  std::function<void()> heard;
+  /// Before a `begin`: the server's versions have gone back (a restored backup), so a lower one is
+  /// not an older one.
+  std::function<void()> set_back;
   /// The watch is interrupted and goes on by itself after a pause; for telling people.
   std::function<void(const ApiError& error)> trouble;
 };
@@ -35,7 +40,10 @@ struct WatchSink {
 struct WatchOptions {
   Selection selection;
   Duration lease = std::chrono::seconds(300);  // the server ends a watch after 1 to 2 of these
-  Duration slack = std::chrono::seconds(30);   // silence beyond that is a dead connection
+  /// Each watch begins so far back in what the last ones have told: what one of them left out comes
+  /// again, as does all the rest. Zero: it goes on from where the last one ended.
+  Duration overlap{};
+  Duration slack = std::chrono::seconds(30);  // silence beyond that is a dead connection
   Duration first_pause = std::chrono::milliseconds(200);  // after trouble; doubles
   Duration longest_pause = std::chrono::seconds(30);
   int page = kPage;               // of the list, where the server cannot stream it

@@ -8,6 +8,9 @@ namespace {
 /// A watch that was broken for less than this is as good as whole.
 constexpr auto kPatience = std::chrono::seconds(30);
 
+/// Nobody sends news that are older than this.
+constexpr auto kOldestNews = std::chrono::minutes(10);
+
 bool is_same(const std::optional<Terminated>& a, const std::optional<Terminated>& b) {
   if (a.has_value() != b.has_value()) return false;
   return !a || (a->exit == b->exit && a->signal == b->signal && a->reason == b->reason &&
@@ -16,15 +19,20 @@ bool is_same(const std::optional<Terminated>& a, const std::optional<Terminated>
 
 bool is_same(const PodRow& a, const PodRow& b) {
   const auto words = [](const PodRow& row) {
-    return std::tie(row.uid, row.node, row.phase, row.is_deleting, row.is_gone, row.has_finalizer,
-                    row.is_running, row.is_silent, row.wants_code, row.disruption,
-                    row.status_reason);
+    return std::tie(row.uid, row.node, row.phase, row.is_deleting, row.is_gone, row.is_missed,
+                    row.has_finalizer, row.is_running, row.is_silent, row.wants_code,
+                    row.disruption, row.status_reason);
   };
   const auto code = [](const PodRow& row) {
     return row.waits_for ? row.waits_for->code + row.waits_for->text : std::string();
   };
   return words(a) == words(b) && code(a) == code(b) && is_same(a.ended, b.ended) &&
          is_same(a.failed, b.failed);
+}
+
+template <class Row>
+bool is_older(const Row& row, const Row& known) {
+  return row.uid == known.uid && row.version < known.version;
 }
 
 }  // namespace
@@ -49,20 +57,18 @@ std::vector<std::string> Board::synced(Kind kind) {
   source.is_synced = true;
   source.why.clear();
   source.since.reset();
-  std::vector<std::string> changed;
+  std::vector<std::string> missed;
   for (auto& [name, entry] : entries_) {
-    bool is_changed = false;
-    if (kind == jobs && entry.job && entry.job->seen != source.generation) {
-      entry.job.reset();
-      is_changed = true;
-    }
+    bool is_missed = false;
+    if (kind == jobs && entry.job && entry.job->seen != source.generation)
+      is_missed = entry.job->row.is_missed = true;
     if (kind == pods)
       for (auto& [pod, kept] : entry.pods)
         if (kept.seen != source.generation && !kept.row.is_gone)
-          is_changed = kept.row.is_gone = true;
-    if (is_changed) changed.push_back(name);
+          is_missed = kept.row.is_missed = true;
+    if (is_missed) missed.push_back(name);
   }
-  return changed;
+  return missed;
 }
 
 void Board::trouble(Kind kind, std::string why) {
@@ -72,23 +78,46 @@ void Board::trouble(Kind kind, std::string why) {
   if (!source.since) source.since = std::chrono::steady_clock::now();
 }
 
-void Board::put(JobRow row) {
+void Board::heard(Kind kind) {
   const std::lock_guard hold(mutex_);
-  auto& source = sources_[jobs];
-  source.since.reset();
-  const auto name = row.name;
-  entries_[name].job = Kept<JobRow>{std::move(row), source.generation};
+  sources_[kind].since.reset();
+}
+
+void Board::set_back(Kind kind) {
+  const std::lock_guard hold(mutex_);
+  for (auto& [name, entry] : entries_) {
+    if (kind == jobs && entry.job) entry.job->row.version = 0;
+    if (kind == pods)
+      for (auto& [pod, kept] : entry.pods) kept.row.version = 0;
+  }
+  buried_.clear();
+  burials_.clear();
+}
+
+bool Board::put(JobRow row) {
+  const std::lock_guard hold(mutex_);
+  const auto generation = sources_[jobs].generation;
+  if (is_buried(row.uid, row.version)) return false;
+  auto& kept = entries_[row.name].job;
+  const bool is_same = kept && kept->row.uid == row.uid && kept->row.version == row.version &&
+                       row.version != 0 && !kept->row.is_missed;
+  if (kept && (is_same || is_older(row, kept->row))) {
+    kept->seen = generation;
+    return false;
+  }
+  kept = Kept<JobRow>{std::move(row), generation};
+  return true;
 }
 
 bool Board::put(PodRow row) {
   const std::lock_guard hold(mutex_);
-  auto& source = sources_[pods];
-  source.since.reset();
+  if (is_buried(row.uid, row.version)) return false;
   auto& kept = entries_[row.job].pods[row.name];
-  kept.seen = source.generation;
-  if (is_same(kept.row, row)) return false;
+  kept.seen = sources_[pods].generation;
+  if (is_older(row, kept.row)) return false;
+  const bool is_news = !is_same(kept.row, row);
   kept.row = std::move(row);
-  return true;
+  return is_news;
 }
 
 void Board::drop_if_empty(const std::string& job) {
@@ -97,17 +126,36 @@ void Board::drop_if_empty(const std::string& job) {
     entries_.erase(found);
 }
 
-void Board::remove_job(const std::string& name) {
-  const std::lock_guard hold(mutex_);
-  if (const auto found = entries_.find(name); found != entries_.end()) found->second.job.reset();
-  drop_if_empty(name);
+/// A later state than the one it was buried in: it was not gone, only out of our sight.
+bool Board::is_buried(const std::string& uid, std::uint64_t version) {
+  const auto found = buried_.find(uid);
+  return found != buried_.end() && version <= found->second;
 }
 
-/// What was last seen of it stays until its end is committed.
+void Board::bury(const std::string& uid, std::uint64_t version) {
+  const auto now = std::chrono::steady_clock::now();
+  while (!burials_.empty() && now - burials_.front().first > kOldestNews) {
+    buried_.erase(burials_.front().second);
+    burials_.pop_front();
+  }
+  if (buried_.insert_or_assign(uid, version).second) burials_.emplace_back(now, uid);
+}
+
+void Board::remove_job(const JobRow& row) {
+  const std::lock_guard hold(mutex_);
+  bury(row.uid, row.version);
+  const auto found = entries_.find(row.name);
+  if (found != entries_.end() && found->second.job && found->second.job->row.uid == row.uid)
+    found->second.job.reset();
+  drop_if_empty(row.name);
+}
+
 void Board::remove_pod(const PodRow& row) {
   const std::lock_guard hold(mutex_);
+  if (is_buried(row.uid, row.version)) return;
+  bury(row.uid, row.version);
   auto& kept = entries_[row.job].pods[row.name];
-  kept.row = row;
+  if (!is_older(row, kept.row)) kept.row = row;
   kept.row.is_gone = true;
 }
 

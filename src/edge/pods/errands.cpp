@@ -1,5 +1,7 @@
 #include "edge/pods/errands.hpp"
 
+#include <limits>
+
 #include "core/model/json.hpp"
 #include "core/render/names.hpp"
 #include "edge/kube/list.hpp"
@@ -32,6 +34,18 @@ ApiResult<std::string> uid_of_job(Api& api, const std::string& space, const std:
 
 bool is_absent(const kube::ApiError& error) { return error.code == 404; }
 
+constexpr auto kNeverAgain = std::numeric_limits<std::uint64_t>::max();
+
+std::optional<PodRow> read_pod_text(const std::string& text) {
+  const auto parsed = parse_json(text);
+  return parsed && parsed->is_object() ? read_pod(parsed->get_object()) : std::nullopt;
+}
+
+std::optional<JobRow> read_job_text(const std::string& text) {
+  const auto parsed = parse_json(text);
+  return parsed && parsed->is_object() ? read_job(parsed->get_object()) : std::nullopt;
+}
+
 }  // namespace
 
 ApiResult<> create(Api& api, const std::string& space, const std::vector<render::Object>& objects) {
@@ -55,7 +69,52 @@ ApiResult<> create(Api& api, const std::string& space, const std::vector<render:
   return {};
 }
 
-ApiResult<bool> stop(Api& api, const std::string& space, const std::string& job, const Group& group,
+namespace {
+
+/// A pod that is missed is there, or gone for good: no uid comes twice.
+ApiResult<> seek_pod(Api& api, const std::string& space, PodRow row, Board& board) {
+  const auto text = api.get({kube::pods(), space, row.name});
+  if (!text && !is_absent(text.error())) return tl::unexpected(text.error());
+  auto found = text ? read_pod_text(*text) : std::nullopt;
+  if (found && found->uid == row.uid) {
+    board.put(std::move(*found));
+    return {};
+  }
+  row.version = kNeverAgain;
+  board.remove_pod(row);
+  return {};
+}
+
+ApiResult<bool> seek_job(Api& api, const std::string& space, const std::string& name,
+                         std::optional<JobRow> known, Board& board) {
+  const auto text = api.get({kube::jobs(), space, name});
+  if (!text && !is_absent(text.error())) return tl::unexpected(text.error());
+  auto found = text ? read_job_text(*text) : std::nullopt;
+  if (known && (!found || found->uid != known->uid)) {
+    known->version = kNeverAgain;
+    board.remove_job(*known);
+  }
+  if (found) board.put(std::move(*found));
+  return text.has_value();
+}
+
+}  // namespace
+
+ApiResult<bool> seek(Api& api, const std::string& space, const std::string& job, Board& board) {
+  const auto group = board.group(job);
+  for (const auto& pod : group.pods)
+    if (pod.is_missed && !pod.is_gone) API_TRY_VOID(seek_pod(api, space, pod, board));
+  API_TRY(const bool is_there, seek_job(api, space, job, group.job, board));
+  const kube::ListSink sink{.begin = {}, .item = [&](const json::object& pod) {
+                              if (auto row = read_pod(pod)) board.put(std::move(*row));
+                            }};
+  API_TRY_VOID(kube::list(api, {kube::pods(), space},
+                          {.labels = fmt::format("{}={}", kJobNameLabel, job), .fields = ""},
+                          sink));
+  return is_there;
+}
+
+ApiResult<bool> stop(Api& api, const std::string& space, const std::string& job, Board& board,
                      const std::string& why, int grace_seconds) {
   const json::object patch{
       {"metadata", {{"annotations", {{kStopAnnotation, why}}}}},
@@ -67,7 +126,8 @@ ApiResult<bool> stop(Api& api, const std::string& space, const std::string& job,
     if (is_absent(patched.error())) return false;
     return tl::unexpected(patched.error());
   }
-  for (const auto& pod : group.pods) {
+  API_TRY_VOID(seek(api, space, job, board));
+  for (const auto& pod : board.group(job).pods) {
     if (pod.is_over() || pod.is_gone) continue;
     API_TRY_VOID(
         api.remove({kube::pods(), space, pod.name}, {.run = kube::Run::real,

@@ -14,9 +14,10 @@ namespace muster::pods {
 kube::ApiResult<> create(kube::Api& api, const std::string& space,
                          const std::vector<render::Object>& objects);
 
-/// No new pods, and the ones there are told to end within the grace. False when there is no Job.
+/// No new pods, and the ones there are, seen or not, are told to end within the grace. False when
+/// there is no Job.
 kube::ApiResult<bool> stop(kube::Api& api, const std::string& space, const std::string& job,
-                           const Group& group, const std::string& why, int grace_seconds);
+                           Board& board, const std::string& why, int grace_seconds);
 
 /// The pod's end is committed: it may go.
 kube::ApiResult<> release(kube::Api& api, const std::string& space, const std::string& pod);
@@ -26,6 +27,11 @@ kube::ApiResult<> remove(kube::Api& api, const std::string& space, const std::st
 
 /// What stands there without a Job to own it: its Service and its Secrets.
 kube::ApiResult<> remove_parts(kube::Api& api, const std::string& space, const std::string& job);
+
+/// Asks for what the watches do not show of an attempt and tells the board: a row that a list did
+/// not name, the Job, pods that nobody has seen. True when there is a Job.
+kube::ApiResult<bool> seek(kube::Api& api, const std::string& space, const std::string& job,
+                           Board& board);
 
 /// The newest warning about an object, in the cluster's words; empty when there is none.
 kube::ApiResult<std::string> last_warning(kube::Api& api, const std::string& space,

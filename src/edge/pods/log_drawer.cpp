@@ -16,6 +16,8 @@ constexpr std::size_t kThreads = 32;
 constexpr std::size_t kFollowed = kThreads - 4;
 constexpr int kTries = 3;
 constexpr int kWaits = 100;  // each of them as long as the client is patient
+constexpr auto kRest =
+    std::chrono::seconds(10);  // before a log that is not there is asked for again
 constexpr Duration kSilence = std::chrono::hours(4);  // of a rank that says nothing
 
 WallTime now() { return {fs::walltime_us()}; }
@@ -39,11 +41,12 @@ kube::ApiResult<> pass(kube::Api& api, const DrawOrder& order, RankFiles& files)
   return streamed;
 }
 
-void draw_all(kube::Api& api, const DrawOrder& order, Log& log) {
+/// False when there is nothing to be had for now.
+bool draw_all(kube::Api& api, const DrawOrder& order, Log& log) {
   auto files = RankFiles::open(order.dir);
   if (!files) {
     log.warn("a pod's log cannot be kept", {{"pod", order.pod}, {"error", to_line(files.error())}});
-    return;
+    return false;
   }
   int waits = 0;
   for (int tries = 0; tries < kTries; ++tries) {
@@ -51,12 +54,17 @@ void draw_all(kube::Api& api, const DrawOrder& order, Log& log) {
     if (passed && (!order.record || files->has_all(*order.record))) break;
     if (passed) continue;  // the node had not written all of it yet
     log.debug("a pod's log broke off", {{"pod", order.pod}, {"error", to_line(passed.error())}});
-    if (passed.error().code == 404) break;
-    if (passed.error().kind == Kind::cancelled) return;  // the next server draws the rest
+    if (passed.error().kind == Kind::cancelled) return false;  // the next server draws the rest
+    // 400: the node has none, or none yet.
+    if (passed.error().code == 404 || passed.error().code == 400) {
+      if (!order.is_over) return false;
+      break;
+    }
     // Nobody answers: the log is still there when somebody does.
     if (passed.error().code == 0 && waits++ < kWaits) --tries;
   }
   if (order.is_over && order.record) files->finish(*order.record, now());
+  return true;
 }
 
 }  // namespace
@@ -75,6 +83,8 @@ void LogDrawer::draw(DrawOrder order) {
     const std::lock_guard hold(mutex_);
     const auto same = [&](const DrawOrder& other) { return other.pod == order.pod; };
     if (!order.is_over && (busy_.contains(order.pod) || following_ >= kFollowed)) return;
+    const auto rest = resting_.find(order.pod);
+    if (!order.is_over && rest != resting_.end() && Clock::now() < rest->second) return;
     const auto known = std::find_if(waiting_.begin(), waiting_.end(), same);
     if (known != waiting_.end()) {
       if (order.is_over) *known = std::move(order);
@@ -110,17 +120,20 @@ std::optional<DrawOrder> LogDrawer::next() {
   }
 }
 
-void LogDrawer::finished(const DrawOrder& order) {
+void LogDrawer::finished(const DrawOrder& order, bool is_drawn) {
   const std::lock_guard hold(mutex_);
   busy_.erase(order.pod);
+  if (is_drawn || order.is_over)
+    resting_.erase(order.pod);
+  else
+    resting_[order.pod] = Clock::now() + kRest;
   if (!order.is_over) --following_;
 }
 
 void LogDrawer::work() {
   kube::Api api(cluster_, cancel_.stop());
   while (auto order = next()) {
-    draw_all(api, *order, log_);
-    finished(*order);
+    finished(*order, draw_all(api, *order, log_));
     changed_.notify_all();
     if (order->is_over && !cancel_.is_set()) on_drawn_(order->pod);
   }

@@ -2,9 +2,11 @@
 /// ended. As many at once as there are threads; those that find no place are drawn at their end.
 /// Thread-safe.
 #pragma once
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -42,7 +44,8 @@ class LogDrawer {
  private:
   void work();
   std::optional<DrawOrder> next();
-  void finished(const DrawOrder& order);
+  using Clock = std::chrono::steady_clock;
+  void finished(const DrawOrder& order, bool is_drawn);
 
   std::shared_ptr<kube::Cluster> cluster_;
   Log& log_;
@@ -50,9 +53,10 @@ class LogDrawer {
   kube::Cancel cancel_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<DrawOrder> waiting_;  // ended pods in front
-  std::set<std::string> busy_;     // pods being drawn
-  std::size_t following_ = 0;      // of them, how many still run
+  std::deque<DrawOrder> waiting_;                     // ended pods in front
+  std::set<std::string> busy_;                        // pods being drawn
+  std::map<std::string, Clock::time_point> resting_;  // running pods that had no log, until when
+  std::size_t following_ = 0;                         // of them, how many still run
   std::vector<std::thread> threads_;
 };
 

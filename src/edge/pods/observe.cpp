@@ -77,11 +77,18 @@ void PodsBackend::remember(const AttemptRef& ref, int nodes, const std::string& 
   });
 }
 
-Around PodsBackend::around_of(const Group& group, const Member& member, int node) const {
-  Around around{.stop_why = member.stop_why, .first_rank = node * member.ranks_per_node};
+Around PodsBackend::around_of(const Group& group, const Member& member, const PodRow& row) {
+  Around around{.stop_why = member.stop_why, .first_rank = row.index * member.ranks_per_node};
   if (around.stop_why.empty() && group.job) around.stop_why = group.job->stop_why;
-  // The controller ends the rest of a failed Job: for us, one of a gang failed.
-  if (around.stop_why.empty() && group.job && group.job->has_failed) around.stop_why = "gang";
+  // The controller ends the rest of a failed Job: for us, one of a gang failed. Whoever was not
+  // told to end has ended by himself, and may be the one.
+  const bool is_told = row.is_deleting || row.is_gone;
+  const bool has_failed = (group.job && group.job->has_failed) ||
+                          std::any_of(group.pods.begin(), group.pods.end(), [](const auto& pod) {
+                            return pod.phase == Phase::failed && !pod.is_deleting;
+                          });
+  if (around.stop_why.empty() && member.nodes > 1 && has_failed && is_told)
+    around.stop_why = "gang";
   return around;
 }
 
@@ -89,12 +96,19 @@ Observation PodsBackend::observe_node(const AttemptRef& ref, int node, const Gro
                                       const Member& member) {
   const auto* row = group.pod(node);
   if (row == nullptr) return {ref, node, missing_pod(group, member, name_of(ref)), {}};
-  auto sight = sight_of(*row, around_of(group, member, node));
+  auto sight = sight_of(*row, around_of(group, member, *row));
   return {ref, node, ended_pod(*row, member, std::move(sight)), NodeName(row->node)};
 }
 
-/// An end is told when its log is here: afterwards the pod may go.
+/// An end is told when its log is here: afterwards the pod may go. That nobody of ours removed it
+/// is told when the cluster was asked for all there is of the attempt.
 Sight PodsBackend::ended_pod(const PodRow& row, const Member& member, Sight sight) {
+  const auto* lost = std::get_if<Lost>(&sight);
+  if (lost != nullptr && lost->cause == Cause::removed_externally &&
+      !member.looked_for.contains(row.index)) {
+    want_sought(member.ref, row.job);
+    return Alive{.state = AttemptState::stopping};
+  }
   const bool is_end = std::holds_alternative<Ended>(sight) || std::holds_alternative<Lost>(sight);
   const bool has_log = row.has_started && !row.is_gone;
   if (has_log && (!is_end || !member.drawn.contains(row.index))) {
@@ -108,8 +122,7 @@ Sight PodsBackend::ended_pod(const PodRow& row, const Member& member, Sight sigh
   return sight;
 }
 
-Sight PodsBackend::missing_pod(const Group& group, const Member& member,
-                               const std::string& name) const {
+Sight PodsBackend::missing_pod(const Group& group, const Member& member, const std::string& name) {
   if (member.refusal) return Lost{member.refusal->cause, member.refusal->evidence};
   if (group.job) {
     // Stopped before the pod was made: none comes any more.
@@ -117,13 +130,27 @@ Sight PodsBackend::missing_pod(const Group& group, const Member& member,
     return Alive{
         .state = AttemptState::preparing, .failed_rank = -1, .waits_for = member.waits_for};
   }
+  return missing_job(member, name);
+}
+
+Sight PodsBackend::missing_job(const Member& member, const std::string& name) {
   if (!member.stop_why.empty()) return Ended{{.ranks = {}, .killed_by = member.stop_why}};
   if (wishes_.is_launching(name))
     return Alive{
         .state = AttemptState::launching, .failed_rank = -1, .waits_for = member.waits_for};
-  if (member.was_created)
-    return Lost{Cause::removed_externally, fmt::format("Job {} was deleted, not by muster", name)};
-  return NotStarted{};
+  if (!member.was_created) return NotStarted{};
+  // It was made: the watch may only not have shown it yet.
+  if (!member.is_absent) {
+    want_sought(member.ref, name);
+    return Alive{.state = AttemptState::launching};
+  }
+  return Lost{Cause::removed_externally, fmt::format("Job {} was deleted, not by muster", name)};
+}
+
+void PodsBackend::want_sought(const AttemptRef& ref, const std::string& name) {
+  Wish wish{.ref = ref};
+  wish.is_sought = true;
+  wishes_.add(name, std::move(wish));
 }
 
 Result<> PodsBackend::perform(const Action& action) {

@@ -14,7 +14,6 @@ namespace {
 constexpr std::size_t kLongestText = 512;
 constexpr std::size_t kLongestRecord = 4096;  // what Kubernetes keeps of a termination message
 constexpr const char* kIndexAnnotation = "batch.kubernetes.io/job-completion-index";
-constexpr const char* kJobNameLabel = "batch.kubernetes.io/job-name";
 
 const json::object kNothing;
 
@@ -36,6 +35,14 @@ int index_of(const json::object& metadata) {
   int index = -1;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
   return error == std::errc() && end == text.data() + text.size() ? index : -1;
+}
+
+/// Kubernetes promises that versions of one kind compare as numbers; 0 when it is none.
+std::uint64_t version_of(const json::object& metadata) {
+  const auto text = text_at(metadata, "resourceVersion");
+  std::uint64_t version = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), version);
+  return error == std::errc() && end == text.data() + text.size() ? version : 0;
 }
 
 bool holds(const json::array& list, std::string_view word) {
@@ -133,6 +140,7 @@ std::optional<PodRow> read_pod(const json::object& pod) {
   const auto& status = part(pod, "status");
   PodRow row{.name = std::string(text_at(metadata, "name")),
              .uid = std::string(text_at(metadata, "uid")),
+             .version = version_of(metadata),
              .job = std::string(text_at(part(metadata, "labels"), kJobNameLabel)),
              .index = index_of(metadata),
              .node = std::string(text_at(part(pod, "spec"), "nodeName")),
@@ -152,6 +160,7 @@ std::optional<JobRow> read_job(const json::object& job) {
   const auto& metadata = part(job, "metadata");
   JobRow row{.name = std::string(text_at(metadata, "name")),
              .uid = std::string(text_at(metadata, "uid")),
+             .version = version_of(metadata),
              .stop_why = brief(text_at(part(metadata, "annotations"), kStopAnnotation))};
   if (row.name.empty()) return std::nullopt;
   for (const auto& one : list_at(part(job, "status"), "conditions")) {

@@ -27,12 +27,14 @@ enum class Phase : std::uint8_t { pending, running, succeeded, failed };
 struct PodRow {
   std::string name;
   std::string uid;
-  std::string job;  // the Job it belongs to, by name
-  int index = -1;   // which of the Job's pods
+  std::uint64_t version = 0;  // of this state of it; 0: not told
+  std::string job;            // the Job it belongs to, by name
+  int index = -1;             // which of the Job's pods
   std::string node;
   Phase phase = Phase::pending;
   bool is_deleting = false;
   bool is_gone = false;        // the object is no more; this is what was last seen
+  bool is_missed = false;      // a list did not name it; whether it is gone is not known yet
   bool has_finalizer = false;  // ours: its end is not committed yet
   bool has_started = false;    // the main container runs or ran: there may be a log
   bool is_running = false;
@@ -54,11 +56,16 @@ std::optional<PodRow> read_pod(const boost::json::object& pod);
 struct JobRow {
   std::string name;
   std::string uid;
+  std::uint64_t version = 0;
+  bool is_missed = false;   // as of a pod
   bool has_failed = false;  // it is over, or being ended: its controller deletes the other pods
   std::string stop_why;     // why muster stopped it
 };
 
 std::optional<JobRow> read_job(const boost::json::object& job);
+
+/// On each pod, by Kubernetes: its Job's name.
+constexpr const char* kJobNameLabel = "batch.kubernetes.io/job-name";
 
 /// On a Job that muster stops: why, so that the next server knows as well.
 constexpr const char* kStopAnnotation = "muster.dev/stop";

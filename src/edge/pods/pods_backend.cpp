@@ -14,8 +14,14 @@ namespace {
 
 constexpr int kWorkers = 4;
 constexpr auto kTick = std::chrono::seconds(3);
+/// Watches are short and tell everything twice, so that a change which one of them left out (a
+/// cache behind a proxy, a connection that died silently) is known within half a minute.
+constexpr auto kLease = std::chrono::seconds(10);
+constexpr auto kOverlap = std::chrono::seconds(30);
+constexpr auto kLongestPause = std::chrono::seconds(10);
 /// So many attempts without pods are asked about at each tick: the others' calls come first.
 constexpr int kQuestions = 10;
+constexpr auto kRarestQuestion = std::chrono::seconds(60);
 /// Whoever was here before us has told the engine of all its attempts by then.
 constexpr auto kOrphanAge = std::chrono::seconds(60);
 
@@ -39,8 +45,8 @@ PodsBackend::PodsBackend(PodsDeps deps) : deps_(std::move(deps)) {
     if (parts.size() < 6) return;
     const auto index = parse_whole(parts[parts.size() - 2], 0, INT32_MAX);
     const auto name = pod.substr(0, pod.rfind('-', pod.rfind('-') - 1));
-    if (!index || !roster_.knows(name)) return;
-    roster_.change(name, [&](Member& member) { member.drawn.insert(static_cast<int>(*index)); });
+    if (!index) return;
+    roster_.amend(name, [&](Member& member) { member.drawn.insert(static_cast<int>(*index)); });
     hint(name);
   });
   const auto run = [this](const char* name, auto loop) {
@@ -52,7 +58,10 @@ PodsBackend::PodsBackend(PodsDeps deps) : deps_(std::move(deps)) {
   for (int i = 0; i < kWorkers; ++i) run("kube-work", &PodsBackend::work);
   run("kube-tick", &PodsBackend::tick_loop);
   const kube::WatchOptions options{
-      .selection = {.labels = render::selector_of(deps_.home_id), .fields = ""}};
+      .selection = {.labels = render::selector_of(deps_.home_id), .fields = ""},
+      .lease = kLease,
+      .overlap = kOverlap,
+      .longest_pause = kLongestPause};
   watches_.push_back(std::make_unique<kube::Watch>(
       deps_.cluster, kube::Collection{kube::jobs(), deps_.space}, options, sink_of(Board::jobs)));
   watches_.push_back(std::make_unique<kube::Watch>(
@@ -71,44 +80,52 @@ PodsBackend::~PodsBackend() {
 kube::WatchSink PodsBackend::sink_of(Board::Kind kind) {
   kube::WatchSink sink;
   sink.begin = [this, kind] { board_.begin(kind); };
-  sink.synced = [this, kind] {
-    (void)board_.synced(kind);
-    const std::lock_guard hold(mutex_);
-    if (hint_) hint_(roster_.refs());
-  };
+  sink.synced = [this, kind] { see_all(kind); };
+  sink.heard = [this, kind] { board_.heard(kind); };
+  sink.set_back = [this, kind] { board_.set_back(kind); };
   sink.trouble = [this, kind](const kube::ApiError& error) {
     board_.trouble(kind, to_line(error));
     deps_.log.warn("the cluster cannot be watched", {{"error", to_line(error)}});
   };
   sink.change = [this, kind](kube::Change change, const json::object& object) {
-    if (kind == Board::jobs) {
-      auto row = read_job(object);
-      if (!row) return;
-      const auto name = row->name;
-      if (change == kube::Change::deleted)
-        board_.remove_job(name);
-      else
-        board_.put(std::move(*row));
-      return hint(name);
-    }
-    auto row = read_pod(object);
-    if (!row) return;
-    const auto name = row->job;
-    bool is_news = true;
-    Wish wish;
-    if (row->wants_code && !row->is_deleting) wish.code_for.insert(row->name);
-    if (change == kube::Change::deleted)
-      forget_pod(*row);
-    else
-      is_news = board_.put(std::move(*row));
-    if (!is_news) return;
-    if (const auto member = roster_.find(name); member && !wish.is_empty()) {
-      wish.ref = member->ref;
-      wishes_.add(name, std::move(wish));
-    }
-    hint(name);
+    kind == Board::jobs ? see_job(change, object) : see_pod(change, object);
   };
   return sink;
+}
+
+void PodsBackend::see_all(Board::Kind kind) {
+  for (const auto& name : board_.synced(kind))
+    want_sought(roster_.find(name).value_or(Member{}).ref, name);
+  const std::lock_guard hold(mutex_);
+  if (hint_) hint_(roster_.refs());
+}
+
+void PodsBackend::see_job(kube::Change change, const json::object& object) {
+  auto row = read_job(object);
+  if (!row) return;
+  const auto name = row->name;
+  if (change == kube::Change::deleted)
+    board_.remove_job(*row);
+  else if (!board_.put(std::move(*row)))
+    return;
+  hint(name);
+}
+
+void PodsBackend::see_pod(kube::Change change, const json::object& object) {
+  auto row = read_pod(object);
+  if (!row) return;
+  const auto name = row->job;
+  Wish wish;
+  if (row->wants_code && !row->is_deleting) wish.code_for.insert(row->name);
+  if (change == kube::Change::deleted)
+    forget_pod(*row);
+  else if (!board_.put(std::move(*row)))
+    return;
+  if (const auto member = roster_.find(name); member && !wish.is_empty()) {
+    wish.ref = member->ref;
+    wishes_.add(name, std::move(wish));
+  }
+  hint(name);
 }
 
 /// What was last seen of it counts only as long as somebody asks for it.
@@ -151,20 +168,29 @@ void PodsBackend::tick(kube::Api& api) {
   }
 }
 
+/// Pods that are not there: perhaps nobody makes them, perhaps nobody has told us. Asked less and
+/// less often.
+void PodsBackend::ask_about(kube::Api& api, const std::string& name, const Member& member) {
+  want_sought(member.ref, name);
+  const auto text = last_warning(api, deps_.space, name);
+  roster_.amend(name, [&](Member& one) {
+    one.ask_at = std::chrono::steady_clock::now() + one.ask_again;
+    one.ask_again = std::min(one.ask_again * 2, kRarestQuestion);
+    if (!text || text->empty()) return;
+    one.waits_for = Reason{.code = "not_created",
+                           .text = "its pods are not made: " + *text,
+                           .fix = "ask whoever runs the cluster, or free what the quota counts"};
+  });
+}
+
 /// An attempt that does not run: what the cluster says about it, and when it is not worth waiting.
 void PodsBackend::look_after(kube::Api& api, const std::string& name, const Member& member,
                              int& questions) {
   const auto group = board_.group(name);
   if (!group.job || !member.stop_why.empty()) return;
-  if (std::ssize(group.pods) < member.nodes && questions-- > 0) {
-    if (const auto text = last_warning(api, deps_.space, name); text && !text->empty())
-      roster_.change(name, [&](Member& one) {
-        one.waits_for =
-            Reason{.code = "not_created",
-                   .text = "its pods are not made: " + *text,
-                   .fix = "ask whoever runs the cluster, or free what the quota counts"};
-      });
-  }
+  const bool is_due = std::chrono::steady_clock::now() >= member.ask_at;
+  if (std::ssize(group.pods) < member.nodes && is_due && questions-- > 0)
+    ask_about(api, name, member);
   Wish wish{.ref = member.ref};
   for (const auto& pod : group.pods)
     if (pod.wants_code && !pod.is_deleting) wish.code_for.insert(pod.name);
@@ -178,7 +204,7 @@ void PodsBackend::end_impasse(const std::string& name, const Member& member,
                               const std::optional<Impasse>& impasse) {
   const auto now = std::chrono::steady_clock::now();
   bool is_enough = false;
-  roster_.change(name, [&](Member& one) {
+  roster_.amend(name, [&](Member& one) {
     const auto cause = impasse ? impasse->cause : Cause::none;
     if (one.impasse != cause) one.impasse_since = now;
     one.impasse = cause;

@@ -50,9 +50,10 @@ class PodsBackend final : public Backend {
   void remember(const AttemptRef& ref, int nodes, const std::string& name);
   Observation observe_node(const AttemptRef& ref, int node, const Group& group,
                            const Member& member);
-  Sight missing_pod(const Group& group, const Member& member, const std::string& name) const;
+  Sight missing_pod(const Group& group, const Member& member, const std::string& name);
+  Sight missing_job(const Member& member, const std::string& name);
   Sight ended_pod(const PodRow& row, const Member& member, Sight sight);
-  Around around_of(const Group& group, const Member& member, int node) const;
+  static Around around_of(const Group& group, const Member& member, const PodRow& row);
 
   void hint(const std::string& name);
 
@@ -65,16 +66,22 @@ class PodsBackend final : public Backend {
   void send_code(kube::Api& api, const std::string& name, Wish& wish);
   void pass_signals(kube::Api& api, const std::string& name, Wish& wish);
   void remove_orphan(kube::Api& api, const std::string& name, Wish& wish);
+  void seek(kube::Api& api, const std::string& name, Wish& wish);
+  void want_sought(const AttemptRef& ref, const std::string& name);
   std::string enforced(kube::Api& api);
 
   // From time to time.
   void tick_loop();
   void tick(kube::Api& api);
+  void ask_about(kube::Api& api, const std::string& name, const Member& member);
   void look_after(kube::Api& api, const std::string& name, const Member& member, int& questions);
   void end_impasse(const std::string& name, const Member& member,
                    const std::optional<Impasse>& impasse);
 
   kube::WatchSink sink_of(Board::Kind kind);
+  void see_job(kube::Change change, const boost::json::object& object);
+  void see_pod(kube::Change change, const boost::json::object& object);
+  void see_all(Board::Kind kind);
   void forget_pod(const PodRow& row);
   std::string name_of(const AttemptRef& ref) const;
   std::string attempt_dir(const AttemptRef& ref, int node) const;

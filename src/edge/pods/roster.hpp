@@ -23,13 +23,18 @@ struct Member {
   AttemptRef ref;
   int nodes = 1;
   int ranks_per_node = 1;
-  bool was_created = false;         // its Job was there once
+  bool was_created = false;         // its Job was there once, and owns the other objects
+  bool is_absent = false;           // the cluster was asked for its Job and has none
   std::string snapshot;             // of its code
   std::string stop_why;             // asked for in this server's life
   std::optional<Refusal> refusal;   // of its Job
   std::optional<Reason> waits_for;  // what keeps its objects or pods from being made
   std::set<int> acknowledged;
-  std::set<int> drawn;          // nodes whose log is as complete as it will be
+  std::set<int> looked_for;  // nodes whose pod was taken away, after which the cluster was asked
+  std::set<int> drawn;       // nodes whose log is as complete as it will be
+  /// When the cluster is asked next about pods that are not there, and how long after that.
+  std::chrono::steady_clock::time_point ask_at;
+  std::chrono::seconds ask_again{3};
   Cause impasse = Cause::none;  // what it waits for in vain, and since when
   std::chrono::steady_clock::time_point impasse_since;
 };
@@ -41,6 +46,12 @@ class Roster {
   void change(const std::string& name, Change change) {
     const std::lock_guard hold(mutex_);
     change(members_[name]);
+  }
+  /// Changes what is known; of what was forgotten meanwhile nothing is begun.
+  template <class Change>
+  void amend(const std::string& name, Change change) {
+    const std::lock_guard hold(mutex_);
+    if (const auto found = members_.find(name); found != members_.end()) change(found->second);
   }
   std::optional<Member> find(const std::string& name) const {
     const std::lock_guard hold(mutex_);

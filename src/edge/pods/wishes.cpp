@@ -6,7 +6,7 @@ namespace muster::pods {
 namespace {
 
 constexpr auto kFirstPause = std::chrono::milliseconds(500);
-constexpr auto kLongestPause = std::chrono::milliseconds(30'000);
+constexpr auto kLongestPause = std::chrono::milliseconds(10'000);
 
 /// `later` on top of `wish`.
 void join(Wish& wish, Wish later) {
@@ -17,6 +17,7 @@ void join(Wish& wish, Wish later) {
   wish.signals.insert(wish.signals.end(), later.signals.begin(), later.signals.end());
   wish.code_for.insert(later.code_for.begin(), later.code_for.end());
   wish.is_orphan = wish.is_orphan || later.is_orphan;
+  wish.is_sought = wish.is_sought || later.is_sought;
 }
 
 std::chrono::milliseconds pause_after(int tries) {
@@ -31,8 +32,10 @@ void Wishes::add(const std::string& name, Wish wish) {
   {
     const std::lock_guard hold(mutex_);
     auto& waiting = waiting_[name];
+    // To look again for what was not found is no reason to hurry.
+    const bool is_news = wish.has_more_than_seeking() || !waiting.wish.is_sought;
     join(waiting.wish, std::move(wish));
-    waiting.due = {};
+    if (is_news) waiting.due = {};
   }
   changed_.notify_one();
 }

@@ -23,11 +23,13 @@ struct Wish {
   std::vector<int> signals;
   std::set<std::string> code_for;  // pods that wait for their code
   bool is_orphan = false;          // nobody knows it any more: take it away
+  bool is_sought = false;          // what the watches do not show of it is asked for
   int tries = 0;
-  bool is_empty() const {
-    return !launch && !stop && acknowledged.empty() && signals.empty() && code_for.empty() &&
-           !is_orphan;
+  bool has_more_than_seeking() const {
+    return launch || stop || !acknowledged.empty() || !signals.empty() || !code_for.empty() ||
+           is_orphan;
   }
+  bool is_empty() const { return !is_sought && !has_more_than_seeking(); }
 };
 
 class Wishes {

@@ -89,6 +89,7 @@ void PodsBackend::tend(kube::Api& api, const std::string& name, Wish& wish) {
   if (!wish.code_for.empty()) send_code(api, name, wish);
   if (!wish.signals.empty()) pass_signals(api, name, wish);
   if (wish.is_orphan) remove_orphan(api, name, wish);
+  if (wish.is_sought) seek(api, name, wish);
 }
 
 void PodsBackend::launch(kube::Api& api, const std::string& name, Wish& wish) {
@@ -127,6 +128,7 @@ void PodsBackend::launch(kube::Api& api, const std::string& name, Wish& wish) {
   (void)fs::write_whole(dir + "/created", name + "\n" + launch.plan->folder.snapshot + "\n");
   roster_.change(name, [&](Member& one) {
     one.was_created = true;
+    one.is_absent = false;
     one.snapshot = launch.plan->folder.snapshot;
     one.waits_for.reset();
   });
@@ -136,8 +138,8 @@ void PodsBackend::launch(kube::Api& api, const std::string& name, Wish& wish) {
 /// A Job that is not there yet will not be made any more: `stop_why` sees to that.
 void PodsBackend::stop(kube::Api& api, const std::string& name, Wish& wish) {
   wish.launch.reset();
-  const auto stopped = pods::stop(api, deps_.space, name, board_.group(name), wish.stop->why,
-                                  seconds_of(wish.stop->grace));
+  const auto stopped =
+      pods::stop(api, deps_.space, name, board_, wish.stop->why, seconds_of(wish.stop->grace));
   if (!stopped) {
     roster_.change(name, [&](Member& member) { member.waits_for = not_yet(stopped.error()); });
     return;
@@ -165,9 +167,11 @@ void PodsBackend::acknowledge(kube::Api& api, const std::string& name, Wish& wis
   const bool are_ends = member && (std::ssize(member->acknowledged) >= member->nodes ||
                                    std::ssize(group.pods) >= member->nodes);
   if (!is_all || !are_ends) return;
-  // A Job that was refused, or never made, owns nothing: what was made before it must go by itself.
-  const bool has_parts = member->refusal.has_value() || !group.job;
-  if (!remove(api, deps_.space, name) || (has_parts && !remove_parts(api, deps_.space, name))) {
+  // A Job that was refused, or made by a server that died before it was done, owns nothing: what
+  // was made beside it must go by itself.
+  const bool has_parts = member->refusal.has_value() || !member->was_created || !group.job;
+  // The Job goes last: while it is there, a server that comes after us finds all of it.
+  if ((has_parts && !remove_parts(api, deps_.space, name)) || !remove(api, deps_.space, name)) {
     wish.acknowledged.insert(0);  // once more
     return;
   }
@@ -224,6 +228,8 @@ std::string PodsBackend::enforced(kube::Api& api) {
     if (enforced_) return *enforced_;
   }
   const auto space = api.get({kube::namespaces(), "", deps_.space});
+  // Who does not know now asks again; who may not know need not.
+  if (!space && space.error().code != 403 && space.error().code != 404) return "";
   std::string label;
   if (const auto parsed = space ? parse_json(*space) : Result<json::value>(json::value()); parsed) {
     std::error_code absent;
@@ -240,9 +246,22 @@ void PodsBackend::remove_orphan(kube::Api& api, const std::string& name, Wish& w
   for (const auto& pod : board_.group(name).pods)
     if (pod.has_finalizer && !pod.is_gone)
       if (!release(api, deps_.space, pod.name)) return;
-  if (!remove(api, deps_.space, name)) return;
+  if (!remove_parts(api, deps_.space, name) || !remove(api, deps_.space, name)) return;
   board_.forget(name);
   wish.is_orphan = false;
+}
+
+/// Absence is believed when the cluster was asked for the very thing.
+void PodsBackend::seek(kube::Api& api, const std::string& name, Wish& wish) {
+  const auto before = board_.group(name);
+  const auto is_there = pods::seek(api, deps_.space, name, board_);
+  if (!is_there) return;
+  roster_.amend(name, [&](Member& member) {
+    member.is_absent = !*is_there;
+    for (const auto& pod : before.pods)
+      if (pod.is_deleting || pod.is_gone) member.looked_for.insert(pod.index);
+  });
+  wish.is_sought = false;
 }
 
 }  // namespace muster::pods

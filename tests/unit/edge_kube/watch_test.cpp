@@ -130,6 +130,54 @@ TEST(Watch, ItGoesOnFromTheLastBookmark) {
   EXPECT_TRUE(diary.troubles().empty());
 }
 
+TEST(Watch, WithAnOverlapWhatOneWatchLeftOutComesWithTheNext) {
+  std::atomic<int> turn = 0;
+  FakeServer server([&](const http::Request& request, Wire& wire) {
+    wire.begin_chunks();
+    switch (++turn) {
+      case 1: wire.chunk(bookmark("10", true) + bookmark("20")); return wire.end_chunks();
+      case 2:
+        EXPECT_EQ(request.parameter("resourceVersion"), "20");
+        wire.chunk(event_json("ADDED", pod_json("b", "22")));  // 21 is left out
+        return wire.end_chunks();
+      default:
+        EXPECT_EQ(request.parameter("resourceVersion"), "20");
+        wire.chunk(event_json("ADDED", pod_json("a", "21")) +
+                   event_json("ADDED", pod_json("b", "22")));
+        return hold(wire);
+    }
+  });
+  Diary diary;
+  auto options = quick();
+  options.overlap = 1h;
+  Watch watch(server.cluster(), {pods(), "default"}, options, diary.sink());
+  EXPECT_TRUE(eventually([&] { return diary.text() == "begin synced +b +a +b"; })) << diary.text();
+}
+
+TEST(Watch, AnOverlapThatTheServerHasForgottenIsGivenUpWithoutAList) {
+  std::atomic<int> turn = 0;
+  FakeServer server([&](const http::Request& request, Wire& wire) {
+    ++turn;
+    if (turn == 3) {
+      EXPECT_EQ(request.parameter("resourceVersion"), "10");
+      return wire.answer(410, status_json(410, "Expired"));
+    }
+    wire.begin_chunks();
+    if (turn == 1) wire.chunk(bookmark("10", true));
+    if (turn == 2) wire.chunk(event_json("ADDED", pod_json("a", "30")));
+    if (turn < 4) return wire.end_chunks();
+    EXPECT_EQ(request.parameter("resourceVersion"), "30");
+    wire.chunk(event_json("ADDED", pod_json("b", "31")));
+    return hold(wire);
+  });
+  Diary diary;
+  auto options = quick();
+  options.overlap = 1h;
+  Watch watch(server.cluster(), {pods(), "default"}, options, diary.sink());
+  EXPECT_TRUE(eventually([&] { return diary.text() == "begin synced +a +b"; })) << diary.text();
+  EXPECT_TRUE(diary.troubles().empty());
+}
+
 TEST(Watch, ACutWithinAnEventLosesNothing) {
   std::atomic<int> turn = 0;
   FakeServer server([&](const http::Request& request, Wire& wire) {

@@ -7,7 +7,6 @@
 
 #include "core/model/codec.hpp"
 #include "core/model/json.hpp"
-#include "edge/pods/board.hpp"
 
 namespace muster::pods {
 namespace {
@@ -185,39 +184,6 @@ TEST(JobRow, TellsWhyItWasStopped) {
   ASSERT_TRUE(row);
   EXPECT_EQ(row->stop_why, "abort");
   EXPECT_TRUE(row->has_failed);
-}
-
-PodRow row_of(std::string name, int index) {
-  return {.name = std::move(name), .uid = "u", .job = "m", .index = index};
-}
-
-TEST(Board, SaysNothingBeforeBothWatchesHaveToldEverything) {
-  Board board;
-  EXPECT_FALSE(board.blindness().empty());
-  board.begin(Board::jobs);
-  (void)board.synced(Board::jobs);
-  EXPECT_FALSE(board.blindness().empty());
-  board.trouble(Board::pods, "connection refused");
-  EXPECT_EQ(board.blindness(), "connection refused");
-  board.begin(Board::pods);
-  (void)board.synced(Board::pods);
-  EXPECT_TRUE(board.blindness().empty());
-}
-
-TEST(Board, WhatARelistDoesNotNameIsGoneButRemembered) {
-  Board board;
-  board.begin(Board::pods);
-  EXPECT_TRUE(board.put(row_of("a", 0)));
-  EXPECT_FALSE(board.put(row_of("a", 0))) << "no news";
-  EXPECT_TRUE(board.put(row_of("b", 1)));
-  (void)board.synced(Board::pods);
-  board.begin(Board::pods);
-  (void)board.put(row_of("a", 0));
-  EXPECT_EQ(board.synced(Board::pods), (std::vector<std::string>{"m"}));
-  EXPECT_FALSE(board.group("m").pod(0)->is_gone);
-  EXPECT_TRUE(board.group("m").pod(1)->is_gone);
-  board.forget("m");
-  EXPECT_EQ(board.group("m").pod(1), nullptr);
 }
 
 }  // namespace

@@ -52,6 +52,20 @@ TEST(Wishes, WhatWasLeftComesAgain) {
   EXPECT_EQ(held->wish.ref, wish.ref);
 }
 
+TEST(Wishes, LookingAgainForWhatWasNotFoundWaitsItsTurn) {
+  Wishes wishes;
+  Wish sought;
+  sought.is_sought = true;
+  wishes.add("a", sought);
+  wishes.done("a", wishes.take()->wish);  // not found: later
+  wishes.add("a", sought);
+  Wish other;
+  other.signals = {1};
+  wishes.add("b", other);
+  EXPECT_EQ(wishes.take()->name, "b");
+  EXPECT_EQ(wishes.take()->wish.tries, 1);
+}
+
 TEST(Wishes, ItEnds) {
   Wishes wishes;
   wishes.stop();

@@ -34,6 +34,13 @@ TEST(Classify, AllZeroIsSuccess) {
   EXPECT_EQ(verdict(placed_job(), {end_of(record_of(1))}).cause, Cause::success);
 }
 
+TEST(Classify, WhoeverWasToldToEndDidNotSucceed) {
+  const ExitRecord told{.ranks = {}, .killed_by = "gang", .why = {}};
+  const auto end = verdict(placed_job(), {end_of(told)});
+  EXPECT_EQ(end.cause, Cause::lost);
+  EXPECT_FALSE(end.evidence.empty());
+}
+
 TEST(Classify, AnExitCodeIsTheUsersOwn) {
   const auto end = verdict(placed_job(), {end_of(record_of(1, 3))});
   EXPECT_EQ(end.cause, Cause::user_code);
