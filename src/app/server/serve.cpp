@@ -202,7 +202,8 @@ Result<> Household::open_threads() {
                                                .readers = *readers_,
                                                .intake = *intake_,
                                                .envs = envs_,
-                                               .defaults = [this] { return defaults(); }});
+                                               .defaults = [this] { return defaults(); },
+                                               .clusters = [this] { return fleet_->sights(); }});
   keeper_.attach(*readers_, envs_, fs::entries(options_.home + "/env"));
   unkept_.attach(*readers_);
   tell_unknown_jobs();
