@@ -46,9 +46,10 @@ def tearDownModule():
 @unittest.skipIf(WITHOUT, "; ".join(WITHOUT))
 class Jobs(World):
     code = "snapshot"
+    prefix = "t-"  # of its namespaces
 
     def setUp(self):
-        self.space = cluster.namespace("t-" + self.id().rsplit(".", 1)[1].replace("_", "-")[5:50].strip("-"))
+        self.space = cluster.namespace(self.prefix + self.id().rsplit(".", 1)[1].replace("_", "-")[5:50].strip("-"))
         self.config = f"""
 default: lab
 clusters:

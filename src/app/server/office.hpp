@@ -37,6 +37,7 @@ struct Office {
   WorkPool& intake;
   EnvStore& envs;
   std::function<Defaults()> defaults;  // as the configuration says now
+  std::function<Result<Defaults>(const std::string& cluster)> defaults_of;
   std::function<std::vector<ClusterSight>()> clusters;
   http::Server* http = nullptr;  // set once it listens
   Followers* followers = nullptr;
