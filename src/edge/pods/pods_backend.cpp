@@ -179,11 +179,16 @@ void PodsBackend::look_after(kube::Api& api, const std::string& name, const Memb
   if (!wish.is_empty()) wishes_.add(name, std::move(wish));
   Cause cause = Cause::none;
   std::string text;
-  for (const auto& pod : group.pods)
+  for (const auto& pod : group.pods) {
+    if (pod.wants_code && member.code_refused) {
+      cause = Cause::user_config;
+      text = member.code_refused->text;
+    }
     if (pod.waits_for && hopeless(*pod.waits_for) != Cause::none) {
       cause = hopeless(*pod.waits_for);
       text = pod.waits_for->code + ": " + pod.waits_for->text;
     }
+  }
   const auto now = std::chrono::steady_clock::now();
   bool is_enough = false;
   roster_.change(name, [&](Member& one) {
