@@ -59,5 +59,20 @@ class Exec(World):
         self.assertEqual(self.muster("exec", "--rank", "1", ident, "--", "true").returncode, 5)
 
 
+@unittest.skipUnless(os.geteuid() == 0, "only root can become somebody else")
+class ExecWithoutRoot(Exec):
+    """The same where the job's mounts are in a namespace of users, and no cgroup is writable."""
+
+    test_it_goes_with_the_job = None  # that takes a cgroup: docs/reference/surroundings.md
+
+    def setUp(self):
+        super().setUp()
+        for path in (self.base, self.dir, os.path.join(self.dir, "greeting")):
+            os.chown(path, 65534, 65534)
+
+    def muster(self, *args, **more):
+        return super().muster(*args, user=65534, group=65534, extra_groups=[], **more)
+
+
 if __name__ == "__main__":
     unittest.main()
