@@ -86,6 +86,19 @@ class AllRoles(Limited):
         self.assertEqual(checks["cluster lab"]["state"], "ok", checks)
 
 
+    def test_a_needed_right_that_was_taken_away_is_named(self):
+        role = json.loads(test_jobs.cluster.kubectl("-n", self.space, "get", "role", "muster-jobs", "-o", "json"))
+        at = [rule["resources"] for rule in role["rules"]].index(["secrets"])
+        test_jobs.cluster.kubectl("-n", self.space, "patch", "role", "muster-jobs", "--type=json", "-p",
+                                  json.dumps([{"op": "remove", "path": f"/rules/{at}"}]))
+        check = self.checks()["rights muster-jobs"]
+        self.assertEqual(check["state"], "fail", check)
+        self.assertIn("may not create, patch, delete secrets;", check["text"])
+        job = self.ended(self.submit("--", "true"))
+        self.assertEqual((job["state"], job["cause"]), ("failed", "never_started"), job)
+        self.assertIn("cannot create resource \"secrets\"", job["attempts"][0]["evidence"][0])
+
+
 class JobsRoleAlone(Limited):
     """The rest works, and what is missing is named."""
 

@@ -1,11 +1,14 @@
 """The verbs towards a cluster: attach, list, doctor, exec, and jobs that move to it and back."""
 
+import fcntl
 import json
 import os
 import pty
 import select
+import struct
 import subprocess
 import sys
+import termios
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
@@ -25,8 +28,9 @@ def tearDownModule():
 
 
 def on_a_terminal(argv, env, cwd, seconds=60):
-    """The exit code and what a person would see."""
+    """The exit code and what a person would see, on 33 lines of 101 columns."""
     leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 33, 101, 0, 0))
     with subprocess.Popen(argv, stdin=follower, stdout=follower, stderr=follower, env=env, cwd=cwd,
                           start_new_session=True) as process:
         os.close(follower)
@@ -139,8 +143,9 @@ class Verbs(test_jobs.Jobs):
 
     def test_a_terminal(self):
         ident = self.runs("--", "sleep", "1000")
-        code, seen = on_a_terminal([BINARY, "exec", ident, "--", "sh", "-c", "test -t 0 && test -t 1 && tty; exit 5"],
-                                   self.env, self.dir)
+        # Its size comes a moment after it has begun.
+        shell = 'test -t 0 && test -t 1 && tty; until [ "$(stty size)" = "33 101" ]; do sleep 0.1; done; exit 5'
+        code, seen = on_a_terminal([BINARY, "exec", ident, "--", "sh", "-c", shell], self.env, self.dir)
         self.assertEqual(code, 5, seen)
         self.assertIn("/dev/pts/", seen)
 
