@@ -16,8 +16,8 @@ constexpr int kOldestMinor = 30;
 
 std::string grant_command(std::string_view role, const std::string& space) {
   return fmt::format(
-      "whoever runs the cluster: muster cluster roles {} --namespace {} | kubectl "
-      "apply -f -, and a binding to you (--account for a service account)",
+      "whoever runs the cluster applies this role and binds it to you: muster cluster roles {} "
+      "--namespace {} | kubectl apply -f -",
       role, space);
 }
 
@@ -62,10 +62,9 @@ std::vector<Finding> rights(const ClusterLook& look) {
     if (missing.empty())
       findings.push_back({name, "ok", role.gives, ""});
     else
-      findings.push_back(
-          {name, role.is_needed ? "fail" : "warn",
-           fmt::format("may not {}; without it there is no: {}", missing, role.gives),
-           grant_command(role.name, look.space)});
+      findings.push_back({name, role.is_needed ? "fail" : "warn",
+                          fmt::format("may not {}; that is for: {}", missing, role.gives),
+                          grant_command(role.name, look.space)});
   }
   return findings;
 }

@@ -102,8 +102,8 @@ kube::ApiResult<std::optional<Pod>> find_pod(kube::Api& api, const std::string& 
 Error explained(kube::ApiError error, const std::string& space) {
   if (error.code == 403)
     error.fix = {
-        fmt::format("the role muster-exec allows it: muster cluster roles muster-exec "
-                    "--namespace {} | kubectl apply -f -, and a binding to you",
+        fmt::format("whoever runs the cluster applies the role muster-exec and binds it to you: "
+                    "muster cluster roles muster-exec --namespace {} | kubectl apply -f -",
                     space)};
   return error;
 }
