@@ -3,6 +3,7 @@
 #pragma once
 #include <functional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/error.hpp"
@@ -29,6 +30,13 @@ struct Backend {
   virtual Result<> perform(const Action& action) = 0;
   /// "Look sooner at these": carries no facts. Set once, before anything is performed.
   virtual void on_change(std::function<void(std::vector<AttemptRef>)> hint) = 0;
+};
+
+/// Of a backend that sees its attempts from afar: whether it does. Any thread.
+struct SeesFromAfar {
+  virtual ~SeesFromAfar() = default;
+  /// Why nothing can be seen now; empty when it can.
+  virtual std::string blindness() const = 0;
 };
 
 }  // namespace muster

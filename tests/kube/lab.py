@@ -46,10 +46,11 @@ class OnCluster(World):
     lab = None
     profile = ""
     infra = 0  # retries
+    prefix = "t-"  # of its namespaces
 
     def setUp(self):
         name = self.id().rsplit(".", 1)[1].replace("_", "-")[5:50].strip("-")
-        self.space = self.cluster.namespace("t-" + name)
+        self.space = self.cluster.namespace(self.prefix + name)
         self.config = f"""
 default: lab
 clusters:
@@ -68,6 +69,11 @@ clusters:
     @property
     def cluster(self):
         return self.lab.cluster
+
+    def end(self, *words, seconds=120):
+        ident = self.submit(*words)
+        self.ended(ident, seconds)
+        return ident
 
     def ended(self, ident, seconds=120):
         return self.wait_state(ident, "succeeded", "failed", "cancelled", seconds=seconds)

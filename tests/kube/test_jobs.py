@@ -16,7 +16,14 @@ until said=$(nc -w 2 $MASTER_ADDR $MASTER_PORT </dev/null 2>/dev/null) && [ -n "
 echo "$said"
 """
 lab = Lab()
-setUpModule, tearDownModule = lab.start, lab.stop
+
+
+def setUpModule():
+    lab.start()
+
+
+def tearDownModule():
+    lab.stop()
 
 
 class Jobs(OnCluster):

@@ -1,6 +1,7 @@
 #include "app/cli/dry_run.hpp"
 
 #include "app/cli/client.hpp"
+#include "app/cli/documents.hpp"
 #include "app/cli/output.hpp"
 #include "app/cli/take_code.hpp"
 #include "app/server/equip.hpp"
@@ -9,7 +10,6 @@
 #include "core/model/json.hpp"
 #include "core/render/in_pod.hpp"
 #include "core/render/kube_job.hpp"
-#include "core/render/yaml.hpp"
 #include "core/sched/view.hpp"
 #include "edge/tree/survey.hpp"
 
@@ -81,18 +81,6 @@ Result<std::vector<std::string>> documents_of(Context& context, const spec::Reso
     }
   }
   return documents;
-}
-
-/// As kubectl takes them: a List in JSON, one document after the other in YAML.
-Result<> print_documents(Context& context, const std::vector<std::string>& documents) {
-  if (context.globals.format == Format::json)
-    return print_record(context, fmt::format(R"({{"apiVersion":"v1","kind":"List","items":[{}]}})",
-                                             join(documents, ",")));
-  for (std::size_t i = 0; i < documents.size(); ++i) {
-    TRY(const auto text, render::to_yaml(documents[i]));
-    context.out->write((i == 0 ? "" : "---\n") + text);
-  }
-  return {};
 }
 
 }  // namespace

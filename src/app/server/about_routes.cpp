@@ -80,6 +80,8 @@ void version(Office& office, const Ask& ask) {
 
 void doctor(Office& office, const Ask& ask) {
   const bool is_deep = ask->request().parameter("deep").has_value();
+  // A cluster that was just written into the configuration is met now, not with the next job.
+  office.intake.run([&office](std::size_t) { (void)office.defaults(); });
   read(office, ask, [&office, is_deep](Records& records) -> Result<std::string> {
     auto checks = server_checks(office);
     if (auto unknown = unknown_jobs_check(records, office.about.home))

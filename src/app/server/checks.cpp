@@ -70,6 +70,18 @@ Check nodes(const sched::View& view) {
   return {"nodes", "ok", join(parts, ", "), ""};
 }
 
+/// Jobs of a cluster that is not seen are neither started nor given up.
+Check cluster(const ClusterSight& sight) {
+  const auto name = fmt::format("cluster {}", sight.name);
+  if (!sight.is_open)
+    return {name, "warn", fmt::format("the server cannot use it: {}", sight.blindness),
+            fmt::format("muster doctor --cluster {}", sight.name)};
+  if (!sight.blindness.empty())
+    return {name, "warn", fmt::format("the server does not see its jobs: {}", sight.blindness),
+            fmt::format("nothing is concluded meanwhile; muster doctor --cluster {}", sight.name)};
+  return {name, "ok", "the server sees every change of its jobs there", ""};
+}
+
 /// The last complaints of the server's own log.
 Check own_log(const Office& office) {
   const std::string path = office.about.home + "/server.log";
@@ -99,6 +111,7 @@ std::vector<Check> server_checks(const Office& office) {
        ""});
   checks.push_back(containment(office));
   checks.push_back(nodes(picture->view));
+  for (const auto& sight : office.clusters()) checks.push_back(cluster(sight));
   checks.push_back(disk(office));
   checks.push_back(collection(office));
   checks.push_back(own_log(office));

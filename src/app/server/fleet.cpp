@@ -42,7 +42,9 @@ void Fleet::meet_configuration() {
   for (const auto& profile : view->clusters) {
     const auto found = clusters_.find(profile.name);
     if (found != clusters_.end() && found->second.backend) continue;
-    clusters_[profile.name] = open(profile);
+    auto opened = open(profile);
+    const std::lock_guard hold(mutex_);
+    clusters_[profile.name] = std::move(opened);
   }
 }
 
@@ -51,6 +53,18 @@ Result<Inventory> Fleet::inventory() {
   Inventory all{.nodes = met_->nodes, .self_placing = {}};
   for (const auto& [name, berth] : clusters_) all.self_placing.insert(name);
   return all;
+}
+
+std::vector<ClusterSight> Fleet::sights() const {
+  const std::lock_guard hold(mutex_);
+  std::vector<ClusterSight> sights;
+  for (const auto& [name, berth] : clusters_) {
+    const auto* eyes = dynamic_cast<const SeesFromAfar*>(berth.backend.get());
+    sights.push_back({.name = name,
+                      .is_open = berth.backend != nullptr,
+                      .blindness = eyes == nullptr ? berth.why : eyes->blindness()});
+  }
+  return sights;
 }
 
 const std::string& Fleet::cluster_of(JobSeq seq) {

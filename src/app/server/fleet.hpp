@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -18,6 +19,13 @@ namespace muster::server {
 /// Opens the backend of a profile that is not of this machine.
 using OpenCluster = std::function<Result<std::unique_ptr<Backend>>(const spec::Profile&)>;
 
+/// How a cluster of the configuration stands with this server.
+struct ClusterSight {
+  std::string name;
+  bool is_open = false;   // there is a backend for it
+  std::string blindness;  // why nothing is seen of it; empty: all is
+};
+
 class Fleet final : public Backend {
  public:
   Fleet(Backend& local, MachineConfig& config, Store& store, Log& log, OpenCluster open);
@@ -27,6 +35,9 @@ class Fleet final : public Backend {
   Result<std::vector<Observation>> observe(std::span<const Watched> attempts) override;
   Result<> perform(const Action& action) override;
   void on_change(std::function<void(std::vector<AttemptRef>)> hint) override;
+
+  /// Any thread.
+  std::vector<ClusterSight> sights() const;
 
  private:
   struct Berth {
@@ -45,6 +56,7 @@ class Fleet final : public Backend {
   Log& log_;
   OpenCluster open_;
   std::function<void(std::vector<AttemptRef>)> hint_;
+  mutable std::mutex mutex_;               // held by whoever changes the next, and by other threads
   std::map<std::string, Berth> clusters_;  // those not of this machine, by profile name
   std::shared_ptr<const MachineView> met_;
   std::unordered_map<JobSeq, std::string> known_;  // where jobs belong; bounded

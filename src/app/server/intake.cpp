@@ -93,6 +93,13 @@ Environment plain_environment(const std::string& user) {
 
 }  // namespace
 
+std::string environment_json(const Environment& env) { return json::serialize(env_to_json(env)); }
+
+Result<Environment> environment_from_json(std::string_view list) {
+  TRY(const auto parsed, parse_json(list));
+  return env_from_json(parsed);
+}
+
 // What execve, the supervisor and the engine rely on, whoever sent it.
 Result<> check_spec(const JobSpec& spec) {
   TRY_VOID(check_code(spec.code));

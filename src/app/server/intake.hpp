@@ -24,6 +24,10 @@ Result<JobSpec> spec_of_body(std::string_view body, const std::string& user, Env
 Result<> check_spec(const JobSpec& spec);
 Result<> check_env(const Environment& env);
 
+/// An environment as submissions carry it: a JSON list of [name, value] pairs.
+std::string environment_json(const Environment& env);
+Result<Environment> environment_from_json(std::string_view list);
+
 /// The body our own client sends.
 std::string submission_json(const spec::ResolvedJob& job, bool with_env);
 

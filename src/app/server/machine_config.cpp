@@ -46,6 +46,7 @@ Result<MachineView> MachineConfig::read() const {
   TRY(view.profile, spec::profile_of(config, spec::chosen_profile(config)));
   for (const auto& name : spec::profile_names(config)) {
     TRY(const auto profile, spec::profile_of(config, name));
+    view.profiles.push_back(profile);
     if (profile.kind != "local") {
       view.clusters.push_back(profile);
       continue;

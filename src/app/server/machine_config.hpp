@@ -15,6 +15,7 @@ namespace muster::server {
 struct MachineView {
   std::vector<Node> nodes;              // of every local profile
   std::vector<spec::Profile> clusters;  // profiles of other machines
+  std::vector<spec::Profile> profiles;  // all of them
   spec::Profile profile;                // the default one
 };
 

@@ -7,6 +7,7 @@
 
 #include "app/driver/real.hpp"
 #include "app/server/env_store.hpp"
+#include "app/server/fleet.hpp"
 #include "app/server/intake.hpp"
 #include "app/server/readers.hpp"
 #include "base/log.hpp"
@@ -36,7 +37,9 @@ struct Office {
   WorkPool& intake;
   EnvStore& envs;
   std::function<Defaults()> defaults;  // as the configuration says now
-  http::Server* http = nullptr;        // set once it listens
+  std::function<Result<Defaults>(const std::string& cluster)> defaults_of;
+  std::function<std::vector<ClusterSight>()> clusters;
+  http::Server* http = nullptr;  // set once it listens
   Followers* followers = nullptr;
 };
 

@@ -17,7 +17,8 @@ namespace {
 
 struct Wish {
   std::string options = "{}";
-  std::optional<Code> code;  // newer code than the stored
+  std::optional<Code> code;        // newer code than the stored
+  std::optional<Environment> env;  // of who asks: for another cluster of this machine
 };
 
 Result<Wish> wish_of(std::string_view body) {
@@ -33,6 +34,9 @@ Result<Wish> wish_of(std::string_view body) {
     spec["code"] = *code;
     TRY(auto decoded, decode_spec(json::serialize(spec)));
     wish.code = std::move(decoded.code);
+  }
+  if (const auto* env = field(object, "env")) {
+    TRY(wish.env, environment_from_json(json::serialize(*env)));
   }
   return wish;
 }
@@ -51,33 +55,69 @@ Result<> check_can_run(const Office& office, const JobSpec& spec, Environment en
   return {};
 }
 
-Result<JobSpec> spec_again(Office& office, const JobSpec& old, const Wish& wish,
+/// What the old job was given goes along, wherever the new one runs; what else it found around it
+/// does only on this machine.
+void keep_given(spec::SubmitOptions& options, const JobSpec& old, const Environment& stored) {
+  std::vector<std::pair<std::string, std::optional<std::string>>> given;
+  for (const auto& name : old.env_names)
+    if (const auto found = stored.find(name); found != stored.end())
+      given.emplace_back(name, found->second);
+  // What is said now comes later, and wins.
+  options.env.insert(options.env.begin(), given.begin(), given.end());
+}
+
+Result<> check_code(const JobSpec& spec, const std::string& id) {
+  if (!spec.pod || !spec.code.snapshot.empty()) return {};
+  return fail(Kind::usage,
+              fmt::format("job {} runs in place: the pods of \"{}\" do not see its folder", id,
+                          printable(spec.cluster)),
+              fmt::format("submit it from its folder: muster submit -c {}", spec.cluster));
+}
+
+/// The job as its own cluster would have it again, or as another one makes of it.
+Result<spec::ResolvedJob> resolve_again(Office& office, const JobSpec& old, const Wish& wish,
+                                        spec::SubmitOptions options, spec::Submitter submitter) {
+  if (options.cluster.value_or(old.cluster) == old.cluster) {
+    auto pod = spec::pod_again(old, options);
+    auto defaults = office.defaults();
+    defaults.profile.queue = old.queue;  // a profile of then named it
+    TRY(auto job, spec::resolve(options, defaults.profile, defaults.nodes, submitter));
+    job.spec.cluster = old.cluster;
+    job.spec.pod = std::move(pod);
+    return job;
+  }
+  TRY(const auto defaults, office.defaults_of(*options.cluster));
+  keep_given(options, old, submitter.env);
+  if (options.queue == old.queue) options.queue.reset();  // the old cluster's own affair
+  if (wish.env) submitter.env = *wish.env;
+  return spec::resolve(options, defaults.profile, defaults.nodes, submitter);
+}
+
+Result<JobSpec> spec_again(Office& office, const JobDetail& old_job, const Wish& wish,
                            const std::string& user) {
+  const auto& old = old_job.spec;
   TRY(auto options, spec::options_again(old, wish.options));
-  auto pod = spec::pod_again(old, options);
+  const bool has_snapshot = options.snapshot.has_value();
   auto env = office.envs.get(old.env_id);
   if (!env && env.error().kind == Kind::not_found)
     return fail(Kind::not_found, "the environment of that job is not kept any more",
                 "submit it again from its folder: muster submit");
-  TRY(const auto surroundings, std::move(env));
-  auto defaults = office.defaults();
-  defaults.profile.queue = old.queue;  // a profile of then named it
-  const spec::Submitter submitter{.user = user,
-                                  .dir = old.dir,
-                                  .env = surroundings,
-                                  .umask = old.umask,
-                                  .nice = old.nice,
-                                  .limits = old.limits};
-  TRY(auto job, spec::resolve(options, defaults.profile, defaults.nodes, submitter));
+  TRY(auto surroundings, std::move(env));
+  spec::Submitter submitter{.user = user,
+                            .dir = old.dir,
+                            .env = std::move(surroundings),
+                            .umask = old.umask,
+                            .nice = old.nice,
+                            .limits = old.limits};
+  TRY(auto job, resolve_again(office, old, wish, std::move(options), std::move(submitter)));
   auto& spec = job.spec;
-  spec.cluster = options.cluster.value_or(old.cluster);
-  spec.pod = std::move(pod);
-  if (!options.snapshot) {
+  if (!has_snapshot) {
     auto code = wish.code.value_or(old.code);
     code.setup = spec.code.setup;
     code.requirements = spec.code.requirements;
     spec.code = std::move(code);
   }
+  TRY_VOID(check_code(spec, old_job.job.id.str()));
   spec.parent = old.parent;
   spec.env_names.insert(spec.env_names.end(), old.env_names.begin(), old.env_names.end());
   std::sort(spec.env_names.begin(), spec.env_names.end());
@@ -101,7 +141,7 @@ std::string answer_json(const engine::Answer& answer, const std::string& old) {
 void submit_again(Office& office, const Ask& ask, const JobDetail& old) {
   const auto user = user_name(ask->request().peer_uid);
   const auto wish = wish_of(ask->request().body);
-  auto spec = wish ? spec_again(office, old.spec, *wish, user)
+  auto spec = wish ? spec_again(office, old, *wish, user)
                    : Result<JobSpec>(tl::unexpected<Error>(wish.error()));
   if (!spec) return ask->answer(api::response_of(spec.error()));
   const auto seq = old.job.seq;

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <thread>
 
@@ -20,6 +21,7 @@
 #include "app/server/routes.hpp"
 #include "app/server/unkept.hpp"
 #include "app/server/unknown_jobs.hpp"
+#include "base/text.hpp"
 #include "edge/backends/kind.hpp"
 #include "edge/fs/files.hpp"
 #include "edge/process/local_backend.hpp"
@@ -100,6 +102,7 @@ class Household {
   driver::Equip noting_equip(driver::Equip equip);
   void tell_unknown_jobs();
   Defaults defaults();
+  Result<Defaults> defaults_of(const std::string& cluster);
   void tick();
   bool is_reachable() const;
 
@@ -189,20 +192,23 @@ Result<> Household::open_threads() {
   known_view_ = machine_.current();
   readers_ = std::make_unique<Readers>(options_.home + "/store.db", 2);
   intake_ = std::make_unique<WorkPool>("intake", 1);
-  office_ = std::unique_ptr<Office>(new Office{.about = {.home = options_.home,
-                                                         .home_id = home_id_,
-                                                         .version = build_.version,
-                                                         .build_id = build_.build_id,
-                                                         .tier = tier_of(*backend_),
-                                                         .started = {fs::walltime_us()},
-                                                         .is_automatic = options_.is_automatic},
-                                               .log = log_,
-                                               .clock = *clock_,
-                                               .driver = *driver_,
-                                               .readers = *readers_,
-                                               .intake = *intake_,
-                                               .envs = envs_,
-                                               .defaults = [this] { return defaults(); }});
+  office_ = std::unique_ptr<Office>(
+      new Office{.about = {.home = options_.home,
+                           .home_id = home_id_,
+                           .version = build_.version,
+                           .build_id = build_.build_id,
+                           .tier = tier_of(*backend_),
+                           .started = {fs::walltime_us()},
+                           .is_automatic = options_.is_automatic},
+                 .log = log_,
+                 .clock = *clock_,
+                 .driver = *driver_,
+                 .readers = *readers_,
+                 .intake = *intake_,
+                 .envs = envs_,
+                 .defaults = [this] { return defaults(); },
+                 .defaults_of = [this](const std::string& cluster) { return defaults_of(cluster); },
+                 .clusters = [this] { return fleet_->sights(); }});
   keeper_.attach(*readers_, envs_, fs::entries(options_.home + "/env"));
   unkept_.attach(*readers_);
   tell_unknown_jobs();
@@ -248,6 +254,24 @@ Defaults Household::defaults() {
   if (view != known_view_) driver_->look_at_everything();
   known_view_ = view;
   return {view->profile, view->nodes};
+}
+
+/// Of one cluster, and the nodes that are its own.
+Result<Defaults> Household::defaults_of(const std::string& cluster) {
+  (void)defaults();
+  const auto view = machine_.current();
+  std::vector<std::string> names;
+  for (const auto& profile : view->profiles) {
+    names.push_back(profile.name);
+    if (profile.name != cluster) continue;
+    Defaults found{profile, {}};
+    std::copy_if(view->nodes.begin(), view->nodes.end(), std::back_inserter(found.nodes),
+                 [&](const Node& node) { return node.cluster == cluster; });
+    return found;
+  }
+  return fail(Kind::not_found,
+              fmt::format("the server knows no cluster \"{}\"", printable(cluster)),
+              fmt::format("known clusters: {}", printable(join(names, ", "))));
 }
 
 /// Somebody may have removed the home, or put another server in our place.

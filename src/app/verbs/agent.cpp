@@ -4,6 +4,7 @@
 
 #include "app/agent/ask.hpp"
 #include "app/agent/code.hpp"
+#include "app/agent/exec.hpp"
 #include "app/agent/install.hpp"
 #include "app/agent/rank.hpp"
 #include "app/cli/output.hpp"
@@ -11,6 +12,7 @@
 #include "base/text.hpp"
 #include "base/units.hpp"
 #include "core/model/json.hpp"
+#include "core/render/kube_job.hpp"
 
 namespace muster {
 namespace {
@@ -85,17 +87,30 @@ Result<int> status(Context& context, const Parsed& parsed, Words) {
   return 0;
 }
 
+Result<int> exec(Context& context, const Parsed& parsed, Words words) {
+  TRY(const auto rank,
+      within(parse_whole(parsed.value("rank").value_or("0"), 0, 1'000'000), "the rank"));
+  return agent::exec_beside({.plan_file = parsed.value("plan").value_or(render::kPlanFile),
+                             .rank = static_cast<int>(rank),
+                             .argv = {words.begin(), words.end()},
+                             .own = context.env});
+}
+
+enum class Rest : std::uint8_t { none, some };
+
 struct Sub {
   std::string_view name;
   std::string_view usage;
-  std::size_t words;  // after its name
+  std::size_t words;  // after its name, at least
+  Rest rest;          // whether more may follow
   Result<int> (*run)(Context&, const Parsed&, Words);
 };
-constexpr Sub kSubs[] = {{"install", "install DIR", 1, install},
-                         {"rank", "rank --plan FILE [--index N]", 0, rank},
-                         {"receive", "receive DIR", 1, receive},
-                         {"signal", "signal NUMBER", 1, signal},
-                         {"status", "status", 0, status}};
+constexpr Sub kSubs[] = {{"install", "install DIR", 1, Rest::none, install},
+                         {"rank", "rank --plan FILE [--index N]", 0, Rest::none, rank},
+                         {"receive", "receive DIR", 1, Rest::none, receive},
+                         {"exec", "exec [--rank N] -- COMMAND", 1, Rest::some, exec},
+                         {"signal", "signal NUMBER", 1, Rest::none, signal},
+                         {"status", "status", 0, Rest::none, status}};
 
 Result<int> run(Context& context, const Parsed& parsed) {
   const auto& words = parsed.operands;
@@ -103,7 +118,8 @@ Result<int> run(Context& context, const Parsed& parsed) {
   for (const auto& sub : kSubs) {
     all.push_back(fmt::format("muster agent {}", sub.usage));
     if (words.empty() || words.front() != sub.name) continue;
-    if (words.size() != sub.words + 1)
+    const auto given = words.size() - 1;
+    if (given < sub.words || (sub.rest == Rest::none && given > sub.words))
       return fail(Kind::usage, fmt::format("agent {} takes {} words", sub.name, sub.words),
                   all.back());
     return sub.run(context, parsed, Words(words).subspan(1));
@@ -118,12 +134,15 @@ Verb verb_agent() {
           .aliases = {},
           .group = "About muster",
           .summary = "Run the ranks of one node inside a pod",
-          .usage = "agent install DIR | rank --plan FILE | receive DIR | signal N | status",
+          .usage =
+              "agent install DIR | rank --plan FILE | receive DIR | exec -- COMMAND | signal N "
+              "| status",
           .operands = Operands::some,
           .options = {{.name = "plan", .value = "FILE", .text = "the plan of the attempt"},
                       {.name = "index",
                        .value = "N",
                        .text = "which of its nodes this is ($JOB_COMPLETION_INDEX)"},
+                      {.name = "rank", .value = "N", .text = "of exec: beside which rank (0)"},
                       {.name = "termination-log",
                        .value = "FILE",
                        .text = "where the record goes (/dev/termination-log)"},

@@ -5,6 +5,7 @@
 #include "app/cli/submit_flags.hpp"
 #include "app/cli/take_code.hpp"
 #include "app/cli/verb.hpp"
+#include "app/server/intake.hpp"
 #include "base/hash.hpp"
 #include "base/text.hpp"
 #include "core/model/json.hpp"
@@ -34,10 +35,21 @@ Result<json::value> latest_code(const std::string& id, Context& context, CodeTak
   return json::value(std::move(out));
 }
 
+/// --to and -c say the same here.
+Result<> take_target(const Parsed& parsed, spec::SubmitOptions& options) {
+  const auto to = parsed.value("to");
+  if (to && options.cluster && *options.cluster != *to)
+    return fail(Kind::usage, "--to and -c name different clusters", "leave one out");
+  if (to && to->empty()) return fail(Kind::usage, "--to is empty");
+  if (to) options.cluster = *to;
+  return {};
+}
+
 Result<int> run(Context& context, const Parsed& parsed) {
   if (parsed.operands.empty())
     return fail(Kind::usage, "resubmit needs a job", "muster resubmit ID; list jobs: muster query");
   TRY(auto options, submit_options(parsed));
+  TRY_VOID(take_target(parsed, options));
   const auto id = options.command.front();
   options.command.erase(options.command.begin());
   for (auto& [name, value] : options.env)
@@ -45,6 +57,10 @@ Result<int> run(Context& context, const Parsed& parsed) {
   if (!options.key) options.key = to_hex(random_bytes(16));
   json::object body;
   TRY(body["options"], parse_json(spec::to_json(options)));
+  // A cluster of this machine sees what this shell sees.
+  if (options.cluster) {
+    TRY(body["env"], parse_json(server::environment_json(context.env)));
+  }
   CodeTaker taker(context);
   if (parsed.has("latest-code")) {
     TRY(body["code"], latest_code(id, context, taker, options.allow_racy));
@@ -56,6 +72,11 @@ Result<int> run(Context& context, const Parsed& parsed) {
 
 std::vector<Option> options() {
   auto all = submit_flags();
+  all.push_back({.name = "to",
+                 .letter = 0,
+                 .value = "CLUSTER",
+                 .text = "on another cluster (as -c)",
+                 .group = "Where"});
   all.push_back({.name = "latest-code",
                  .letter = 0,
                  .value = "",

@@ -1,5 +1,8 @@
+#include <algorithm>
+
 #include "core/model/json.hpp"
 #include "core/render/pod.hpp"
+#include "core/render/spot.hpp"
 
 namespace muster::render {
 namespace {
@@ -79,6 +82,11 @@ json::array tolerations_of(const PodSettings& settings) {
 }
 
 }  // namespace
+
+bool is_spot_mark(std::string_view key, std::string_view value) {
+  return std::any_of(std::begin(kSpotMarks), std::end(kSpotMarks),
+                     [&](const SpotMark& mark) { return key == mark.key && value == mark.value; });
+}
 
 void add_places(json::object& pod_spec, const PodSettings& settings) {
   if (!settings.node_selector.empty()) {

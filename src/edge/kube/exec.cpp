@@ -18,6 +18,7 @@ constexpr char kStdin = 0;
 constexpr char kStdout = 1;
 constexpr char kStderr = 2;
 constexpr char kStatus = 3;
+constexpr char kResize = 4;
 constexpr std::string_view kEndOfStdin("\xff\x00", 2);
 constexpr std::size_t kPiece = 32 * 1024;
 constexpr std::size_t kRoom = 256 * 1024;  // of input on its way
@@ -30,7 +31,8 @@ Call call_of(const ExecRequest& request, bool has_input) {
   if (!request.container.empty()) query.emplace_back("container", request.container);
   if (has_input) query.emplace_back("stdin", "true");
   query.emplace_back("stdout", "true");
-  query.emplace_back("stderr", "true");
+  // A terminal has one way out; servers refuse to be asked for two.
+  query.emplace_back(request.is_terminal ? "tty" : "stderr", "true");
   return {.path = path_of(ObjectRef{pods(), request.space, request.pod, "exec"}),
           .query = std::move(query)};
 }
@@ -45,6 +47,7 @@ class Session {
   ApiResult<int> run() {
     const WebSocket::OnMessage on_message = [&](std::string_view bytes) { return take(bytes); };
     auto deadline = http::Deadline::max();
+    tell_size();
     for (;;) {
       API_TRY_VOID(feed());
       API_TRY(const bool is_open, socket_.move(on_message));
@@ -102,12 +105,20 @@ class Session {
     return {};
   }
 
+  void tell_size() {
+    if (!streams_.size) return;
+    const auto size = streams_.size();
+    socket_.send(fmt::format(R"({}{{"Width":{},"Height":{}}})", kResize, size.columns, size.rows));
+  }
+
+  /// Absent descriptors are -1, which poll passes over.
   Result<> wait(http::Deadline deadline) {
-    std::vector<pollfd> others;
-    if (wants_input() && streams_.in >= 0)
-      others.push_back({.fd = streams_.in, .events = POLLIN, .revents = 0});
+    std::vector<pollfd> others{
+        {.fd = wants_input() ? streams_.in : -1, .events = POLLIN, .revents = 0},
+        {.fd = streams_.resized, .events = POLLIN, .revents = 0}};
     TRY_VOID(socket_.wait(others, stop_, deadline));
-    is_readable_ = !others.empty() && others.front().revents != 0;
+    is_readable_ = others[0].revents != 0;
+    if (others[1].revents != 0) tell_size();
     return {};
   }
 

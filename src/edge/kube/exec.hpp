@@ -16,6 +16,12 @@ struct ExecRequest {
   std::string pod;
   std::string container;  // empty: the only one, or the pod's default
   std::vector<std::string> argv;
+  bool is_terminal = false;  // the command has one: what it writes comes as one stream, `out`
+};
+
+struct TerminalSize {
+  int columns = 0;
+  int rows = 0;
 };
 
 /// What goes in and comes out. With neither input the command reads an empty one.
@@ -25,6 +31,10 @@ struct ExecStreams {
   std::function<Result<std::string>()> source = {};
   std::function<void(std::string_view bytes)> out = {};
   std::function<void(std::string_view bytes)> err = {};
+  /// Of a terminal: asked at the start, and whenever the descriptor `resized` is readable. Who
+  /// gives the size also takes the notice away.
+  std::function<TerminalSize()> size = {};
+  int resized = -1;
 };
 
 /// The command's exit code. Anything else than a command that ended is an error: `unavailable` when

@@ -97,6 +97,8 @@ Observation PodsBackend::observe_node(const AttemptRef& ref, int node, const Gro
   const auto* row = group.pod(node);
   if (row == nullptr) return {ref, node, missing_pod(group, member, name_of(ref)), {}};
   auto sight = sight_of(*row, around_of(group, member, *row));
+  if (auto* alive = std::get_if<Alive>(&sight); alive != nullptr && row->wants_code)
+    if (member.code_refused) alive->waits_for = member.code_refused;
   return {ref, node, ended_pod(*row, member, std::move(sight)), NodeName(row->node)};
 }
 

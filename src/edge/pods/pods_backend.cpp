@@ -2,6 +2,8 @@
 
 #include <pthread.h>
 
+#include <algorithm>
+
 #include "base/text.hpp"
 #include "core/model/json.hpp"
 #include "core/render/names.hpp"
@@ -195,7 +197,12 @@ void PodsBackend::look_after(kube::Api& api, const std::string& name, const Memb
   for (const auto& pod : group.pods)
     if (pod.wants_code && !pod.is_deleting) wish.code_for.insert(pod.name);
   if (!wish.is_empty()) wishes_.add(name, std::move(wish));
-  end_impasse(name, member, impasse_of(group, member.nodes));
+  auto impasse = impasse_of(group, member.nodes);
+  const bool wants_code = std::any_of(group.pods.begin(), group.pods.end(),
+                                      [](const auto& pod) { return pod.wants_code; });
+  if (wants_code && member.code_refused && (!impasse || impasse->cause == Cause::queue_preempted))
+    impasse = Impasse{Cause::user_config, member.code_refused->text};
+  end_impasse(name, member, impasse);
   hint(name);
 }
 

@@ -35,7 +35,7 @@ struct PodsDeps {
   Log& log;
 };
 
-class PodsBackend final : public Backend {
+class PodsBackend final : public Backend, public SeesFromAfar {
  public:
   explicit PodsBackend(PodsDeps deps);
   ~PodsBackend() override;
@@ -44,6 +44,7 @@ class PodsBackend final : public Backend {
   Result<std::vector<Observation>> observe(std::span<const Watched> attempts) override;
   Result<> perform(const Action& action) override;
   void on_change(std::function<void(std::vector<AttemptRef>)> hint) override;
+  std::string blindness() const override { return board_.blindness(); }
 
  private:
   // What is seen.

@@ -23,12 +23,13 @@ struct Member {
   AttemptRef ref;
   int nodes = 1;
   int ranks_per_node = 1;
-  bool was_created = false;         // its Job was there once, and owns the other objects
-  bool is_absent = false;           // the cluster was asked for its Job and has none
-  std::string snapshot;             // of its code
-  std::string stop_why;             // asked for in this server's life
-  std::optional<Refusal> refusal;   // of its Job
-  std::optional<Reason> waits_for;  // what keeps its objects or pods from being made
+  bool was_created = false;            // its Job was there once, and owns the other objects
+  bool is_absent = false;              // the cluster was asked for its Job and has none
+  std::string snapshot;                // of its code
+  std::string stop_why;                // asked for in this server's life
+  std::optional<Refusal> refusal;      // of its Job
+  std::optional<Reason> waits_for;     // what keeps its objects or pods from being made
+  std::optional<Reason> code_refused;  // why its code may not be sent into its pods
   std::set<int> acknowledged;
   std::set<int> looked_for;  // nodes whose pod was taken away, after which the cluster was asked
   std::set<int> drawn;       // nodes whose log is as complete as it will be

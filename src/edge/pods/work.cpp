@@ -66,6 +66,14 @@ Reason not_yet(const Error& error) {
           .fix = "nothing: it is tried again"};
 }
 
+Reason may_not_send(const Error& error) {
+  return {
+      .code = "code_refused",
+      .text = "its code is too large for a Secret, and sending it needs the role muster-exec: " +
+              to_line(error),
+      .fix = "ask for that role (muster help cluster), or leave files out: .musterignore"};
+}
+
 int seconds_of(Duration duration) {
   return static_cast<int>(std::chrono::duration_cast<std::chrono::seconds>(duration).count());
 }
@@ -199,6 +207,10 @@ void PodsBackend::send_code(kube::Api& api, const std::string& name, Wish& wish)
     const auto sent = kube::exec(
         api.cluster(), request,
         {.in = bundle->get(), .err = [&](std::string_view bytes) { words += bytes; }}, api.stop());
+    const bool is_refused = !sent && sent.error().code == 403;
+    roster_.change(name, [&](Member& one) {
+      one.code_refused = is_refused ? std::optional(may_not_send(sent.error())) : std::nullopt;
+    });
     if (sent && *sent == 0) continue;
     deps_.log.warn("the code did not arrive",
                    {{"pod", pod}, {"error", sent ? words : to_line(sent.error())}});
@@ -210,14 +222,19 @@ void PodsBackend::send_code(kube::Api& api, const std::string& name, Wish& wish)
 /// A signal that reaches nobody is not repeated: it would come at the wrong time.
 void PodsBackend::pass_signals(kube::Api& api, const std::string& name, Wish& wish) {
   for (const auto& pod : board_.group(name).pods)
-    for (const int number : wish.signals)
-      if (pod.is_running)
-        (void)kube::exec(api.cluster(),
-                         {deps_.space,
-                          pod.name,
-                          render::kMainContainer,
-                          {render::kAgentInPod, "agent", "signal", std::to_string(number)}},
-                         {}, api.stop());
+    for (const int number : wish.signals) {
+      if (!pod.is_running) continue;
+      const auto sent =
+          kube::exec(api.cluster(),
+                     {deps_.space,
+                      pod.name,
+                      render::kMainContainer,
+                      {render::kAgentInPod, "agent", "signal", std::to_string(number)}},
+                     {}, api.stop());
+      if (!sent)
+        deps_.log.warn("a signal did not arrive; the role muster-exec allows to send it",
+                       {{"pod", pod.name}, {"signal", number}, {"error", to_line(sent.error())}});
+    }
   wish.signals.clear();
 }
 

@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 #include <openssl/sha.h>
 #include <rapidcheck.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/text.hpp"
 #include "edge/kube/cancel.hpp"
@@ -180,6 +182,37 @@ TEST(Exec, ADescriptorIsReadToItsEnd) {
   ::close(pipe[0]);
   ASSERT_TRUE(ran.code) << to_text(ran.code.error());
   EXPECT_EQ(ran.out, "hello");
+}
+
+TEST(Exec, ATerminalIsToldItsSizeAtTheStartAndWhenItChanges) {
+  const UniqueFd notice(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  int columns = 80;
+  FakeServer server([&](const http::Request& request, Wire& wire) {
+    EXPECT_EQ(request.parameter("tty"), "true");
+    EXPECT_FALSE(request.parameter("stderr"));
+    Far far(request, wire, kV5);
+    far.open();
+    const auto first = far.receive();
+    EXPECT_EQ(first ? first->payload : "", "\4{\"Width\":80,\"Height\":24}");
+    const std::uint64_t one = 1;
+    EXPECT_EQ(::write(notice.get(), &one, sizeof one), 8);
+    const auto second = far.receive();
+    EXPECT_EQ(second ? second->payload : "", "\4{\"Width\":81,\"Height\":24}");
+    far.send(binary(kSuccess));
+    while (far.receive()) continue;
+    return false;
+  });
+  ExecStreams streams;
+  streams.resized = notice.get();
+  streams.size = [&] {
+    std::uint64_t count = 0;
+    (void)!::read(notice.get(), &count, sizeof count);
+    return TerminalSize{columns++, 24};
+  };
+  const auto cluster = server.cluster();
+  const ExecRequest request{
+      .space = "default", .pod = "p", .container = "main", .argv = {"sh"}, .is_terminal = true};
+  EXPECT_EQ(exec(*cluster, request, streams).value_or(-1), 0);
 }
 
 TEST(Exec, ALostConnectionIsNotAnExitCode) {
