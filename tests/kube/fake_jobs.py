@@ -82,7 +82,7 @@ class FakeJobs(World):
             stuck = "\n".join(f"{job['name']} {job['state']}: {self.muster('why', job['id']).stdout.decode()}"
                               for job in self.unfinished()[:5])
             left = [*self.audit.left[:10], *self.parts_left()[:10]]
-            raise AssertionError(f"{error}\nleft: {left}\n{stuck}\n{self.log_end()}") from None
+            raise AssertionError(f"{error}\nleft: {left}\ntwice: {self.audit.duplicates()}\n{stuck}\n{self.log_end()}") from None
 
     def parts_left(self):
         return [item["metadata"]["name"] for kind in ("secrets", "services")

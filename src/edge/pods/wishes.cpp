@@ -18,6 +18,8 @@ void join(Wish& wish, Wish later) {
   wish.code_for.insert(later.code_for.begin(), later.code_for.end());
   wish.is_orphan = wish.is_orphan || later.is_orphan;
   wish.is_sought = wish.is_sought || later.is_sought;
+  // A launch of which a part is still owed (an owner, a mark) must not make anew what has ended.
+  if (!wish.acknowledged.empty()) wish.launch.reset();
 }
 
 std::chrono::milliseconds pause_after(int tries) {

@@ -111,7 +111,7 @@ void PodsBackend::launch(kube::Api& api, const std::string& name, Wish& wish) {
     wish.launch.reset();
   };
   const auto member = roster_.find(name);
-  if (!launch.plan || !launch.spec || (member && !member->stop_why.empty())) {
+  if (!launch.plan || !launch.spec || !member || !member->stop_why.empty()) {
     wish.launch.reset();
     return;
   }

@@ -17,12 +17,12 @@ TEST(Wishes, LaterWordsJoinEarlierOnes) {
   wishes.add("a", launch());
   Wish stop;
   stop.stop = Stop{.why = "abort"};
-  stop.acknowledged = {1};
+  stop.signals = {10};
   wishes.add("a", stop);
   const auto held = wishes.take();
   ASSERT_TRUE(held);
   EXPECT_TRUE(held->wish.launch && held->wish.stop);
-  EXPECT_EQ(held->wish.acknowledged, (std::set<int>{1}));
+  EXPECT_EQ(held->wish.signals, (std::vector<int>{10}));
 }
 
 TEST(Wishes, AnAttemptInHandIsNotGivenTwice) {
@@ -64,6 +64,20 @@ TEST(Wishes, LookingAgainForWhatWasNotFoundWaitsItsTurn) {
   wishes.add("b", other);
   EXPECT_EQ(wishes.take()->name, "b");
   EXPECT_EQ(wishes.take()->wish.tries, 1);
+}
+
+TEST(Wishes, WhatHasEndedIsNotLaunchedAgain) {
+  Wishes wishes;
+  wishes.add("a", launch());
+  auto held = wishes.take();
+  Wish end;
+  end.acknowledged = {0};
+  wishes.add("a", end);                     // it ran and ended while its launch was under way
+  wishes.done("a", std::move(held->wish));  // of which something is still to be done
+  EXPECT_FALSE(wishes.is_launching("a"));
+  held = wishes.take();
+  EXPECT_FALSE(held->wish.launch);
+  EXPECT_EQ(held->wish.acknowledged, (std::set<int>{0}));
 }
 
 TEST(Wishes, ItEnds) {
