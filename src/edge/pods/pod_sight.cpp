@@ -92,7 +92,9 @@ Sight unrecorded(const PodRow& row, const Around& around) {
   if (row.status_reason == "Evicted")
     return Lost{Cause::eviction, sentence("evicted by its node", row.status_text)};
   if (row.ended && row.ended->reason == "OOMKilled") return exit_of(*row.ended, around);
-  if (!around.stop_why.empty()) return stopped(around);
+  // Whoever was not told to end has ended by himself, whatever happened to the others since.
+  const bool is_told = row.is_deleting || row.is_gone || !row.ended;
+  if (!around.stop_why.empty() && is_told) return stopped(around);
   if (row.ended && could_not_run(*row.ended)) return never_started(*row.ended);
   if (row.is_deleting || row.is_gone) return removed(row);
   if (row.failed) return never_started(*row.failed);

@@ -66,6 +66,16 @@ TEST(PodRow, KeepsWhatDecides) {
   EXPECT_FALSE(read_pod(json::object{}));
 }
 
+TEST(PodSight, AnEndOfItsOwnStandsWhenTheRestWasStopped) {
+  const auto failed = terminated(4, "Error", "", "Failed");
+  const auto own = std::get<Ended>(sight(failed, {.stop_why = "gang"}));
+  ASSERT_EQ(own.record.ranks.size(), 1U);
+  EXPECT_EQ(own.record.ranks[0].exit, 4);
+  const auto told = std::get<Ended>(sight(failed, {.stop_why = "gang"}, kDeleting));
+  EXPECT_TRUE(told.record.ranks.empty());
+  EXPECT_EQ(told.record.killed_by, "gang");
+}
+
 TEST(PodSight, WhatAPendingPodWaitsForIsTold) {
   const auto seen =
       sight(R"({"phase":"Pending","conditions":[{"type":"PodScheduled","status":"False",
