@@ -52,13 +52,27 @@ Result<UniqueFd> other_namespace(pid_t pid, const char* kind) {
   return fd;
 }
 
-/// Who made a namespace of mounts without being root made one of users around it.
-Result<> enter_namespaces(pid_t pid) {
+Result<UniqueFd> folder_of(pid_t pid, const char* which) {
+  UniqueFd fd(
+      ::open(fmt::format("/proc/{}/{}", pid, which).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!fd) return fail_errno("cannot go to the folder of the job", errno);
+  return fd;
+}
+
+/// Into its mounts and its folder. Who made a namespace of mounts without being root made one of
+/// users around it. A namespace has a root of its own, which need not be the process's: both
+/// folders are opened from here, where its number means it.
+Result<> enter_place(pid_t pid) {
   TRY(const auto users, other_namespace(pid, "user"));
   TRY(const auto mounts, other_namespace(pid, "mnt"));
+  TRY(const auto root, folder_of(pid, "root"));
+  TRY(const auto folder, folder_of(pid, "cwd"));
   for (const auto* fd : {&users, &mounts})
     if (*fd && ::setns(fd->get(), 0) != 0)
       return fail_errno("cannot enter the mounts of the job", errno);
+  if (mounts && (::fchdir(root.get()) != 0 || ::chroot(".") != 0))
+    return fail_errno("cannot enter the root of the job", errno);
+  if (::fchdir(folder.get()) != 0) return fail_errno("cannot go to the folder of the job", errno);
   return {};
 }
 
@@ -90,10 +104,8 @@ Result<RankPlace> find_rank(std::string_view job, int attempt, int rank) {
 Result<ExecFailure> become_neighbour(const RankPlace& place, const std::vector<std::string>& joins,
                                      const std::vector<std::string>& argv) {
   for (const auto& file : joins) TRY_VOID(join(file));
-  TRY_VOID(enter_namespaces(place.pid));
+  TRY_VOID(enter_place(place.pid));
   char dir[PATH_MAX];
-  if (::chdir(fmt::format("/proc/{}/cwd", place.pid).c_str()) != 0)
-    return fail_errno("cannot go to the folder of the job", errno);
   auto env = place.env;
   if (::getcwd(dir, sizeof dir) != nullptr) env["PWD"] = dir;
   std::vector<std::string> pairs;
