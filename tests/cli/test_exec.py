@@ -75,4 +75,4 @@ class ExecWithoutRoot(Exec):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    unittest.main(verbosity=2)  # so that a skip says why

@@ -132,4 +132,4 @@ class Setup(World):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    unittest.main(verbosity=2)  # so that a skip says why
