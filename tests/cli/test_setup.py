@@ -48,6 +48,35 @@ class Setup(World):
             self.assertEqual(file.read(), "first\nthe real reason\n")
         self.ok("run", "--setup", "true", "--", "true")
 
+    def test_it_is_named_while_it_runs_and_its_words_can_be_read(self):
+        mark = os.path.join(self.base, "go")
+        ident = self.submit("--setup", f"echo one; echo two >&2; until [ -e {mark} ]; do sleep 0.02; done; echo three", "--", "echo", "job")
+
+        def why():
+            return self.ok("why", ident).decode()
+
+        eventually("it is named", lambda: "its set-up is running" in why())
+        self.assertIn(f"muster logs --setup -f {ident}", why())
+        self.assertEqual(self.ok("logs", "--setup", ident), b"one\ntwo\n")
+        self.ok("serve", "--stop")  # the next server hears of it, and does not take it for running
+        self.assertEqual(self.job(ident)["state"], "starting")
+        eventually("it is named again", lambda: "its set-up is running" in why())
+        self.write(mark, "")
+        self.ok("wait", ident)
+        self.assertEqual(self.ok("logs", "--setup", ident), b"one\ntwo\nthree\n")
+        self.assertEqual(self.ok("logs", "--setup", "--tail", "1", "-f", ident), b"three\n")
+        self.assertEqual(self.ok("logs", ident), b"job\n")
+        self.assertEqual(self.muster("logs", "--setup", "--stderr", ident).returncode, 2)
+
+    def test_it_ends_with_the_time_limit_and_leaves_nothing(self):
+        ident = self.submit("--time", "1s", "--setup", "echo begun; sleep 4321 & sleep 4322", "--", "true")
+        self.assertNotEqual(self.muster("wait", ident).returncode, 0)
+        job = self.job(ident)
+        self.assertEqual(job["cause"], "setup_failed")
+        self.assertIn("time limit of 1.0s", " ".join(job["attempts"][0]["evidence"]))
+        self.assertIn(f"muster logs --setup {ident}", self.ok("why", ident).decode())
+        self.assertFalse(self.processes_with("MUSTER_JOB_ID=" + ident))
+
     def test_an_abort_ends_it_with_all_it_started(self):
         mark = os.path.join(self.base, "started")
         ident = self.submit("--setup", f"sleep 4321 & touch {mark}; wait", "--", "true")
@@ -127,6 +156,10 @@ class Setup(World):
         return os.path.exists(os.path.join(self.home, "jobs", ident, "a1", "n0", "up"))
 
     def test_bad_requests(self):
+        missing = self.muster("submit", "--requirements", "absent.txt", "--", "true")
+        self.assertEqual(missing.returncode, 5)
+        self.assertIn(b"there is no absent.txt in ", missing.stderr)
+        self.assertIn(b"relative to the top of the project", missing.stderr)
         self.assertEqual(self.muster("submit", "--here", "--setup", "true", "--", "true").returncode, 2)
         self.assertEqual(self.muster("submit", "--requirements", "../x", "--", "true").returncode, 2)
 

@@ -169,7 +169,7 @@ Result<> Supervisor::prepare() {
     if (!plan.folder.setup.empty() || !plan.folder.requirements.empty())
       TRY_VOID(work([this, folder] {
         return process::set_up_in(folder, order_.plan.folder, order_.plan.env,
-                                  options_.places.run());
+                                  options_.places.run(), order_.plan.time_limit);
       }));
     process::use_setup(plan.env, options_.places.run());
     plan.dir = plan.folder.below.empty() ? folder : folder + "/" + plan.folder.below;

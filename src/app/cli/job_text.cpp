@@ -126,7 +126,8 @@ Result<> print_why(Context& context, std::string_view why_json) {
     print_text(
         context,
         fmt::format("  {} {}", state == "queued" ? "waiting:" : "now:", shown_at(reason, "text")));
-    print_text(context, fmt::format("    fix: {}", shown_at(reason, "fix")), Style::dim);
+    print_text(context, fmt::format("    fix: {}", with_id(shown_at(reason, "fix"), job)),
+               Style::dim);
   }
   for (const auto& value : list_at(job, "attempts")) {
     const auto& attempt = value.as_object();

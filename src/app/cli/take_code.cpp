@@ -58,6 +58,16 @@ class Bar {
       std::chrono::steady_clock::now() + std::chrono::seconds(1);
 };
 
+/// Told now rather than when the job was queued for hours.
+Result<> check_requirements(const std::string& top, const std::string& list) {
+  if (list.empty() || fs::exists(top + "/" + list)) return {};
+  auto failed =
+      fail(Kind::not_found, fmt::format("there is no {} in {}", printable(list), printable(top)),
+           "name the file relative to the top of the project, wherever you stand in it");
+  failed.value().where = "--requirements";
+  return failed;
+}
+
 }  // namespace
 
 std::string code_top(const std::string& dir, const std::string& home) {
@@ -108,6 +118,7 @@ Result<> CodeTaker::take(spec::ResolvedJob& job) {
               job.spec.pod ? "gets nothing but its image" : "runs in place, without a snapshot"));
     return {};
   }
+  TRY_VOID(check_requirements(top, job.spec.code.requirements));
   TRY(auto code, take_folder(top, job.allow_racy));
   const auto dir = without_end_slashes(job.spec.dir);
   if (dir.size() > top.size()) code.below = dir.substr(top.size() + 1);

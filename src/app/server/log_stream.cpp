@@ -34,7 +34,17 @@ class LogStream : public std::enable_shared_from_this<LogStream> {
   struct Source {
     int attempt = 0;
     int rank = 0;
-    logs::RankTail tail;
+    std::variant<logs::RankTail, logs::FileTail> tail;
+
+    auto read(std::size_t budget) {
+      return std::visit([&](auto& one) { return one.read(budget); }, tail);
+    }
+    void seek_last_lines(std::size_t lines) {
+      (void)std::visit([&](auto& one) { return one.seek_last_lines(lines); }, tail);
+    }
+    bool is_drained() const {
+      return std::visit([](const auto& one) { return one.is_drained(); }, tail);
+    }
   };
 
   void open(Records& records) {
@@ -82,19 +92,28 @@ class LogStream : public std::enable_shared_from_this<LogStream> {
       const auto& placement = attempt.placements[node];
       const auto dir =
           fmt::format("{}/jobs/{}/a{}/n{}", office_.about.home, job.id.str(), attempt.n, node);
-      for (int rank = placement.first_rank; rank < placement.first_rank + placement.ranks; ++rank) {
-        if (wish_.rank && rank != *wish_.rank) continue;
-        sources_.push_back({attempt.n, rank, logs::RankTail(dir, rank)});
-        if (wish_.tail) (void)sources_.back().tail.seek_last_lines(*wish_.tail);
+      const int first = placement.first_rank, last = first + placement.ranks - 1;
+      if (wish_.setup) {
+        const bool is_wanted = !wish_.rank || (*wish_.rank >= first && *wish_.rank <= last);
+        if (is_wanted) add_source({attempt.n, first, logs::FileTail(dir + "/setup.log")});
+        continue;
       }
+      for (int rank = first; rank <= last; ++rank)
+        if (!wish_.rank || rank == *wish_.rank)
+          add_source({attempt.n, rank, logs::RankTail(dir, rank)});
     }
+  }
+
+  void add_source(Source source) {
+    if (wish_.tail) source.seek_last_lines(*wish_.tail);
+    sources_.push_back(std::move(source));
   }
 
   /// Sends what is new. True when something was.
   bool send_new() {
     bool any = false;
     for (auto& source : sources_) {
-      const auto pieces = source.tail.read(kBudget);
+      const auto pieces = source.read(kBudget);
       if (!pieces) continue;
       for (const auto& piece : *pieces) {
         const bool is_err = piece.stream == logs::Stream::err;
@@ -118,11 +137,11 @@ class LogStream : public std::enable_shared_from_this<LogStream> {
     if (!detail || stream_->is_closed()) return stream_->close();
     add_sources(*detail);
     const bool is_over = !wish_.follow || is_final(detail->job.state) ||
+                         (wish_.setup && detail->job.state == JobState::running) ||
                          (wish_.attempt && has_ended(*detail, *wish_.attempt));
     const bool any = send_new();
-    const bool is_drained = std::all_of(sources_.begin(), sources_.end(), [](const auto& source) {
-      return source.tail.is_drained();
-    });
+    const bool is_drained = std::all_of(sources_.begin(), sources_.end(),
+                                        [](const auto& source) { return source.is_drained(); });
     if (is_over && is_drained && !any) return stream_->close();
     pause_ = any ? kShortest : std::min(pause_ * 2, kLongest);
     again(any ? Duration(0) : pause_);
@@ -175,10 +194,11 @@ Result<LogWish> log_wish(const http::Request& request, std::string id) {
     wish.attempt = static_cast<int>(number);
   }
   if (const auto stream = request.parameter("stream")) {
-    if (*stream != "out" && *stream != "err" && *stream != "both")
-      return fail(Kind::usage, "stream must be out, err or both");
+    if (*stream != "out" && *stream != "err" && *stream != "both" && *stream != "setup")
+      return fail(Kind::usage, "stream must be out, err, both or setup");
     wish.out = *stream != "err";
     wish.err = *stream != "out";
+    wish.setup = *stream == "setup";
   }
   if (const auto tail = request.parameter("tail")) {
     TRY(const auto lines, within(parse_whole(*tail, 0, 1'000'000'000), "--tail"));

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "app/server/office.hpp"
@@ -18,6 +19,7 @@ struct LogWish {
   bool all_attempts = false;
   bool out = true;
   bool err = true;
+  bool setup = false;  // of the nodes' set-up instead of ranks
   bool follow = false;
   bool framed = false;
   std::optional<std::size_t> tail;  // last lines only

@@ -23,6 +23,12 @@ Result<Call> call_of(const Parsed& parsed) {
   if (const auto tail = parsed.value("tail")) call.query.emplace_back("tail", *tail);
   if (parsed.has("stdout") && !parsed.has("stderr")) call.query.emplace_back("stream", "out");
   if (parsed.has("stderr") && !parsed.has("stdout")) call.query.emplace_back("stream", "err");
+  if (parsed.has("setup")) {
+    if (parsed.has("stdout") || parsed.has("stderr"))
+      return fail(Kind::usage, "the set-up writes one log: --setup stands alone",
+                  "leave --stdout and --stderr out");
+    call.query.emplace_back("stream", "setup");
+  }
   if (parsed.has("follow")) call.query.emplace_back("follow", "1");
   return call;
 }
@@ -114,6 +120,7 @@ Verb verb_logs() {
                {.name = "attempt", .value = "K", .text = "of this attempt (the last), or of all"},
                {.name = "stdout", .text = "only stdout"},
                {.name = "stderr", .text = "only stderr"},
+               {.name = "setup", .text = "what the set-up on the rank's node printed instead"},
                {.name = "tail", .value = "N", .text = "only the last N lines"},
                {.name = "raw", .text = "all bytes as they are, on a terminal too"}},
           .run = run};

@@ -29,7 +29,7 @@ constexpr CauseRow kRows[] = {
     {exec_failed, "exec_failed", C::user, B::user, "the program could not be started",
      "check its name, its PATH and its execute permission"},
     {setup_failed, "setup_failed", C::user, B::user, "the set-up step failed",
-     "read the set-up log"},
+     "read what it printed: muster logs --setup ID"},
     {disk_full, "disk_full", C::user, B::user, "the disk was full",
      "free some space, or write elsewhere"},
     {shm_too_small, "shm_too_small", C::user, B::user, "shared memory was too small",

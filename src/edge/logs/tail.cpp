@@ -135,4 +135,42 @@ Result<> RankTail::seek_last_lines(std::size_t lines) {
   return {};
 }
 
+Result<bool> FileTail::open() {
+  if (file_) return true;
+  file_.reset(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (file_) return true;
+  if (errno == ENOENT) return false;
+  return fail_errno(fmt::format("cannot open {}", path_), errno);
+}
+
+Result<std::vector<Piece>> FileTail::read(std::size_t budget) {
+  std::vector<Piece> pieces;
+  drained_ = true;
+  TRY(const bool is_there, open());
+  if (!is_there) return pieces;
+  TRY(auto bytes, read_at(file_.get(), position_, budget));
+  drained_ = bytes.size() < budget;
+  position_ += bytes.size();
+  if (!bytes.empty())
+    pieces.push_back({.stream = Stream::out, .at = {}, .bytes = std::move(bytes)});
+  return pieces;
+}
+
+Result<> FileTail::seek_last_lines(std::size_t lines) {
+  TRY(const bool is_there, open());
+  if (!is_there) return {};
+  struct stat status{};
+  if (::fstat(file_.get(), &status) != 0)
+    return fail_errno(fmt::format("cannot stat {}", path_), errno);
+  const auto size = static_cast<std::uint64_t>(status.st_size);
+  const auto from = size - std::min<std::uint64_t>(size, kTailBytes);
+  TRY(const auto bytes, read_at(file_.get(), from, kTailBytes));
+  auto at = bytes.size();
+  if (bytes.ends_with('\n') && lines > 0) --at;  // the end of the last line, not of one before it
+  for (std::size_t seen = 0; at > 0; --at)
+    if (lines == 0 || (bytes[at - 1] == '\n' && ++seen == lines)) break;
+  position_ = from + at;
+  return {};
+}
+
 }  // namespace muster::logs

@@ -50,6 +50,25 @@ class RankTail {
   bool drained_ = false;
 };
 
+/// The same of a plain file, which counts as stdout.
+class FileTail {
+ public:
+  /// Nothing need exist yet.
+  explicit FileTail(std::string path) : path_(std::move(path)) {}
+
+  Result<std::vector<Piece>> read(std::size_t budget);
+  Result<> seek_last_lines(std::size_t lines);
+  bool is_drained() const { return drained_; }
+
+ private:
+  Result<bool> open();
+
+  std::string path_;
+  UniqueFd file_;
+  std::uint64_t position_ = 0;
+  bool drained_ = false;
+};
+
 constexpr std::size_t kIndexRow = 24;
 
 }  // namespace muster::logs

@@ -28,8 +28,11 @@ Result<> restore_shared(const FolderPlan& plan) {
 
 }  // namespace
 
-JobFolder::JobFolder(std::string attempt_dir, const FolderPlan& plan, const Environment& env)
-    : base_(std::move(attempt_dir)), plan_(plan), env_(env) {}
+JobFolder::JobFolder(std::string attempt_dir, const Plan& plan)
+    : base_(std::move(attempt_dir)),
+      plan_(plan.folder),
+      env_(plan.env),
+      setup_limit_(plan.time_limit) {}
 
 std::optional<JobFolder::Step> JobFolder::first_step() const {
   return [plan = plan_] { return restore_shared(plan); };
@@ -37,7 +40,17 @@ std::optional<JobFolder::Step> JobFolder::first_step() const {
 
 std::optional<JobFolder::Step> JobFolder::setup_step() const {
   if (plan_.setup.empty() && plan_.requirements.empty()) return std::nullopt;
-  return [plan = plan_, env = env_, base = base_] { return set_up(plan, env, base); };
+  return [plan = plan_, env = env_, base = base_, limit = setup_limit_] {
+    return set_up(plan, env, base, limit);
+  };
+}
+
+std::string_view JobFolder::doing() const {
+  switch (stage_) {
+    case Stage::restored: return "code";
+    case Stage::set_up: return "setup";
+    default: return "copy";
+  }
 }
 
 Result<std::optional<JobFolder::Step>> JobFolder::next_step() {

@@ -13,13 +13,15 @@ namespace muster::process {
 class JobFolder {
  public:
   using Step = std::function<Result<>()>;
-  /// `plan` must outlive it; `env` is what a set-up runs with.
-  JobFolder(std::string attempt_dir, const FolderPlan& plan, const Environment& env);
+  /// `plan` (of the attempt on this node) must outlive it.
+  JobFolder(std::string attempt_dir, const Plan& plan);
 
   /// The restored tree, which jobs share.
   std::optional<Step> first_step() const;
   /// Does the quick work here, and gives the next slow one; nothing: the folder is ready.
   Result<std::optional<Step>> next_step();
+  /// What the step given last does: "code", "setup" or "copy".
+  std::string_view doing() const;
   std::string working_folder() const;
   /// When nothing of the attempt runs any more: takes the mount down, and what is not kept away.
   void leave(Keep keep);
@@ -33,7 +35,8 @@ class JobFolder {
 
   std::string base_;  // up, wk and dir/NAME lie here
   const FolderPlan& plan_;
-  const Environment& env_;
+  const Environment& env_;  // what a set-up runs with
+  Duration setup_limit_;
   Stage stage_ = Stage::restored;
   bool is_mounted_ = false;
 };

@@ -16,7 +16,7 @@ constexpr int kShimProtocol = 1;
 
 /// From the shim.
 struct Said {
-  std::string say;  // running, rank_failed, ended, refused, done, unsupported
+  std::string say;  // preparing, running, rank_failed, ended, refused, done, unsupported
   int rank = -1;
   std::optional<ExitRecord> record;
   std::string why;

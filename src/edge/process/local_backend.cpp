@@ -46,7 +46,7 @@ Sight LocalBackend::look(const AttemptRef& ref, int node) {
     case Traces::Meaning::not_started: return sight;
     case Traces::Meaning::ended: sight = Ended{*found->record}; break;
     case Traces::Meaning::alive:
-      sight = Alive{found->mark ? AttemptState::running : AttemptState::preparing, -1};
+      sight = Alive{AttemptState::preparing, -1};  // it says itself when its ranks run
       break;
     case Traces::Meaning::rebooted:
       sight = Lost{Cause::host_reboot, "the machine was restarted while it ran"};

@@ -9,10 +9,12 @@
 
 #include "base/hash.hpp"
 #include "base/text.hpp"
+#include "base/units.hpp"
 #include "edge/fs/files.hpp"
 #include "edge/fs/links.hpp"
 #include "edge/fs/lock_file.hpp"
 #include "edge/fs/remove_tree.hpp"
+#include "edge/process/clocks.hpp"
 #include "edge/process/exec_program.hpp"
 #include "edge/process/requirements.hpp"
 #include "edge/process/setup_env.hpp"
@@ -28,11 +30,22 @@ constexpr const char* kVenvScript =
     "python3 -m venv \"$1\"\n"
     "\"$1/bin/python\" -m pip install --disable-pip-version-check --no-input -r \"$2\"\n";
 
+constexpr timespec kLookPause{0, 20'000'000};
+
+/// Where the programs of a set-up write, and how long each may take (0: for ever).
+struct Bounds {
+  std::string log;
+  Duration limit{0};
+};
+Bounds bounds_of(const std::string& attempt_dir, Duration limit) {
+  return {attempt_dir + "/" + kSetupLog, limit};
+}
+
 struct Work {
   std::vector<std::string> argv;
   std::string dir;
   const Environment& env;
-  std::string log;
+  const Bounds& bounds;
 };
 
 std::string end_of_log(const std::string& path) {
@@ -67,21 +80,41 @@ tl::unexpected<Error> failed_setup(std::string what, const std::string& log) {
   ::_exit(127);
 }
 
+/// The status of its end; nothing: it took too long, and was killed.
+std::optional<int> end_of(pid_t pid, Duration limit) {
+  const auto until = monotonic_now() + limit;
+  for (int status = 0;;) {
+    const bool has_limit = limit.count() > 0;
+    const pid_t got = ::waitpid(pid, &status, has_limit ? WNOHANG : 0);
+    if (got == pid) return status;
+    if (got < 0 && errno != EINTR) return status;
+    if (!has_limit) continue;
+    if (monotonic_now() >= until) break;
+    ::nanosleep(&kLookPause, nullptr);
+  }
+  ::kill(pid, SIGKILL);
+  ::waitpid(pid, nullptr, 0);
+  return std::nullopt;
+}
+
 Result<> run_logged(const Work& work, std::string_view what) {
+  const auto& path = work.bounds.log;
   const UniqueFd log(
-      ::open(work.log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!log) return fail_errno(fmt::format("cannot write {}", work.log), errno);
+      ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!log) return fail_errno(fmt::format("cannot write {}", path), errno);
   const pid_t pid = ::fork();
   if (pid < 0) return fail_errno("cannot make a process", errno);
   if (pid == 0) become(work, log.get());
-  int status = 0;
-  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
-  return failed_setup(WIFEXITED(status)
-                          ? fmt::format("{} ended with exit code {}", what, WEXITSTATUS(status))
-                          : fmt::format("{} was ended by signal {}", what, WTERMSIG(status)),
-                      work.log);
+  const auto status = end_of(pid, work.bounds.limit);
+  if (!status)
+    return failed_setup(fmt::format("{} took longer than the job's time limit of {}", what,
+                                    to_text(work.bounds.limit)),
+                        path);
+  if (WIFEXITED(*status) && WEXITSTATUS(*status) == 0) return {};
+  return failed_setup(WIFEXITED(*status)
+                          ? fmt::format("{} ended with exit code {}", what, WEXITSTATUS(*status))
+                          : fmt::format("{} was ended by signal {}", what, WTERMSIG(*status)),
+                      path);
 }
 
 std::string restored(const FolderPlan& plan) { return plan.trees + "/" + plan.snapshot; }
@@ -89,12 +122,12 @@ std::string restored(const FolderPlan& plan) { return plan.trees + "/" + plan.sn
 /// One environment for each list of requirements and each PATH by which a python is found.
 /// The attempt's link to it is made under the lock: who collects sees that it is used.
 Result<> make_venv(const FolderPlan& plan, const std::string& tree, const Environment& env,
-                   const std::string& attempt_dir) {
-  const auto log = attempt_dir + "/" + kSetupLog;
+                   const std::string& attempt_dir, const Bounds& bounds) {
   const auto list = tree + "/" + plan.requirements;
   const auto wanted = requirements_of(tree, plan.requirements);
   if (!wanted)
-    return failed_setup(fmt::format("the snapshot has no {}", printable(plan.requirements)), log);
+    return failed_setup(fmt::format("the snapshot has no {}", printable(plan.requirements)),
+                        bounds.log);
   // What lies in the tree is installed as it is there: then the tree counts as well.
   const auto content = wanted->text + (wanted->needs_tree ? plan.snapshot : std::string());
   const auto name = sha256_hex(content + '\0' + installing_env(env)).substr(0, 32);
@@ -110,21 +143,21 @@ Result<> make_venv(const FolderPlan& plan, const std::string& tree, const Enviro
     return {};
   }
   fs::remove_tree(venv);  // what a killed set-up left
-  TRY_VOID(run_logged({{"/bin/sh", "-c", kVenvScript, "setup", venv, list}, tree, env, log},
+  TRY_VOID(run_logged({{"/bin/sh", "-c", kVenvScript, "setup", venv, list}, tree, env, bounds},
                       "installing the requirements"));
   return fs::write_whole(mark, wanted->text);
 }
 
 Result<> run_setup(const FolderPlan& plan, const std::string& tree, const Environment& env,
-                   const std::string& log) {
+                   const Bounds& bounds) {
   auto inside = env;
   inside["PWD"] = tree;
-  return run_logged({{"/bin/sh", "-c", plan.setup}, tree, inside, log}, "the set-up");
+  return run_logged({{"/bin/sh", "-c", plan.setup}, tree, inside, bounds}, "the set-up");
 }
 
 /// The set-up text runs in a copy; when it has succeeded, the copy is the tree of all such jobs.
 Result<> make_tree(const FolderPlan& plan, const std::string& tree, const Environment& env,
-                   const std::string& log) {
+                   const Bounds& bounds) {
   TRY(const auto lock, fs::lock_file(tree + ".lock"));
   TRY(const bool is_there, snapshot::is_whole(tree));
   if (is_there) return {};
@@ -133,7 +166,7 @@ Result<> make_tree(const FolderPlan& plan, const std::string& tree, const Enviro
   fs::remove_tree(tree);
   TRY_VOID(fs::make_dirs(temporary));
   TRY_VOID(snapshot::copy_tree(restored(plan), temporary));
-  const auto done = run_setup(plan, temporary, env, log);
+  const auto done = run_setup(plan, temporary, env, bounds);
   if (!done) {
     fs::remove_tree(temporary);
     return done;
@@ -145,10 +178,11 @@ Result<> make_tree(const FolderPlan& plan, const std::string& tree, const Enviro
 
 /// What the set-up text and the ranks run with.
 Result<Environment> make_surroundings(const FolderPlan& plan, const std::string& tree,
-                                      const Environment& env, const std::string& attempt_dir) {
+                                      const Environment& env, const std::string& attempt_dir,
+                                      const Bounds& bounds) {
   auto surroundings = env;
   if (plan.requirements.empty()) return surroundings;
-  TRY_VOID(make_venv(plan, tree, env, attempt_dir));
+  TRY_VOID(make_venv(plan, tree, env, attempt_dir, bounds));
   use_setup(surroundings, attempt_dir);
   return surroundings;
 }
@@ -162,12 +196,14 @@ std::string prepared_tree(const FolderPlan& plan, const Environment& env) {
   return restored(plan) + "." + sha256_hex(seen).substr(0, 16);
 }
 
-Result<> set_up(const FolderPlan& plan, const Environment& env, const std::string& attempt_dir) {
+Result<> set_up(const FolderPlan& plan, const Environment& env, const std::string& attempt_dir,
+                Duration limit) {
+  const auto bounds = bounds_of(attempt_dir, limit);
   const auto own = setup_environment(env);
-  TRY(const auto surroundings, make_surroundings(plan, restored(plan), own, attempt_dir));
+  TRY(const auto surroundings, make_surroundings(plan, restored(plan), own, attempt_dir, bounds));
   if (plan.setup.empty()) return {};
   const auto tree = prepared_tree(plan, env);
-  TRY_VOID(make_tree(plan, tree, surroundings, attempt_dir + "/" + kSetupLog));
+  TRY_VOID(make_tree(plan, tree, surroundings, bounds));
   const auto link = attempt_dir + "/" + kSetupTree;
   if (::symlink(tree.c_str(), link.c_str()) != 0 && errno != EEXIST)
     return fail_errno(fmt::format("cannot link {}", link), errno);
@@ -175,10 +211,10 @@ Result<> set_up(const FolderPlan& plan, const Environment& env, const std::strin
 }
 
 Result<> set_up_in(const std::string& tree, const FolderPlan& plan, const Environment& env,
-                   const std::string& attempt_dir) {
-  TRY(const auto surroundings, make_surroundings(plan, tree, env, attempt_dir));
-  const auto log = attempt_dir + "/" + kSetupLog;
-  return plan.setup.empty() ? Result<>() : run_setup(plan, tree, surroundings, log);
+                   const std::string& attempt_dir, Duration limit) {
+  const auto bounds = bounds_of(attempt_dir, limit);
+  TRY(const auto surroundings, make_surroundings(plan, tree, env, attempt_dir, bounds));
+  return plan.setup.empty() ? Result<>() : run_setup(plan, tree, surroundings, bounds);
 }
 
 std::string setup_venv(const std::string& attempt_dir) {

@@ -20,11 +20,13 @@ inline constexpr const char* kSetupVenv = "venv";
 inline constexpr const char* kSetupTree = "tree";
 
 /// Does what is missing. What fails is told with the end of its log; its `where` is "setup".
-Result<> set_up(const FolderPlan& plan, const Environment& env, const std::string& attempt_dir);
+/// A program that has not ended after `limit` is ended (0: it may take as long as it likes).
+Result<> set_up(const FolderPlan& plan, const Environment& env, const std::string& attempt_dir,
+                Duration limit);
 
 /// The same in a tree that is one attempt's own: the set-up text runs in it, not in a copy.
 Result<> set_up_in(const std::string& tree, const FolderPlan& plan, const Environment& env,
-                   const std::string& attempt_dir);
+                   const std::string& attempt_dir, Duration limit);
 
 /// The Python environment of a set-up attempt; empty: none.
 std::string setup_venv(const std::string& attempt_dir);

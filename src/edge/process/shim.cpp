@@ -32,6 +32,7 @@ using std::chrono::seconds;
 
 constexpr Duration kForEver = Duration::max();
 constexpr Duration kLockPatience = milliseconds(100);  // an observer may hold it for an instant
+constexpr Duration kMoment = milliseconds(250);
 constexpr Duration kDrain = seconds(5);
 constexpr Duration kAckPatience = seconds(1);
 constexpr Duration kRetryRecord = seconds(1);
@@ -90,16 +91,15 @@ class Shim {
         cgroup_(open_cgroup(order.slot)),
         tree_(*cgroup_),
         ranks_(order, [this](int rank) { return std::make_unique<RankLog>(dir_.get(), rank); }),
-        folder_(attempt_dir(order.home, order.plan.ref, order.node), order.plan.folder,
-                order.plan.env) {}
+        folder_(attempt_dir(order.home, order.plan.ref, order.node), order.plan) {}
 
   int run() {
     const auto ready = prepare();
     if (!ready) return refuse(ready.error());
     turn(Duration(0));  // a stop may have come before the start
     const auto made = make_folder();
+    if (!made || !killed_by_.empty()) clear_tree();  // what a set-up left running
     if (!made && killed_by_.empty()) return refuse(made.error());
-    if (!killed_by_.empty()) clear_tree();
     if (killed_by_.empty()) {
       const auto started = ranks_.start_all(*cgroup_);
       if (!started) return refuse(started.error());
@@ -116,6 +116,7 @@ class Shim {
  private:
   Result<> prepare();
   Result<> make_folder();
+  void await(BackgroundWork& work);
   int refuse(const Error& error);
   void supervise();
   void clear_tree();
@@ -142,6 +143,7 @@ class Shim {
   JobFolder folder_;
   ExitFile exit_file_;
 
+  std::string preparing_;  // with what, when that takes a while
   bool is_running_ = false;
   bool is_acknowledged_ = false;
   bool is_failure_told_ = false;
@@ -179,7 +181,7 @@ Result<> Shim::make_folder() {
   if (order_.plan.folder.snapshot.empty() || !killed_by_.empty()) return {};
   for (auto step = folder_.first_step(); step;) {
     TRY(auto work, BackgroundWork::begin(std::move(*step)));
-    while (!work.is_over() && killed_by_.empty()) turn(kForEver, work.fd());
+    await(work);
     if (!killed_by_.empty()) return {};  // the work is killed as it goes
     TRY_VOID(work.outcome());
     TRY(step, folder_.next_step());
@@ -188,6 +190,19 @@ Result<> Shim::make_folder() {
   order_.plan.dir = folder_.working_folder();
   order_.plan.env["PWD"] = order_.plan.dir;
   return {};
+}
+
+/// Until it is over or somebody says stop. What takes longer than a moment is told.
+void Shim::await(BackgroundWork& work) {
+  auto tell_at = monotonic_now() + kMoment;
+  while (!work.is_over() && killed_by_.empty()) {
+    turn(tell_at, work.fd());
+    if (monotonic_now() < tell_at) continue;
+    tell_at = kForEver;
+    preparing_ = folder_.doing();
+    control_.say({.say = "preparing", .why = preparing_});
+  }
+  preparing_.clear();
 }
 
 /// Nothing was run, and nothing may be: an order still on its way from a server that has died
@@ -331,6 +346,7 @@ void Shim::deliver(int signal) {
 }
 
 void Shim::tell_how_it_stands() {
+  if (!preparing_.empty()) control_.say({.say = "preparing", .why = preparing_});
   if (is_running_) control_.say({.say = "running"});
   if (is_failure_told_) control_.say({.say = "rank_failed", .rank = *ranks_.first_failed()});
   if (record_) control_.say({.say = "ended", .record = record_});

@@ -83,7 +83,7 @@ class Watcher {
   void hear(Serial serial);
   void heard(Seat& seat, const Said& said);
   void find_out(Serial serial);
-  void stay_in_touch(Serial serial, Traces traces);
+  void stay_in_touch(Serial serial);
   void not_started(Serial serial);
   void clean_up(Serial serial);
   void conclude(Serial serial, Sight sight);

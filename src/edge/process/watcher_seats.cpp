@@ -37,6 +37,21 @@ Result<UniqueFd> connect_ctl(const std::string& dir) {
   return fd;
 }
 
+/// What an attempt that does not run yet is being prepared with; a newer shim may do more.
+std::optional<Reason> reason_of(std::string_view doing) {
+  constexpr const char* kSoon = "nothing: it runs in a moment";
+  if (doing == "setup")
+    return Reason{.code = "setup",
+                  .text = "its set-up is running",
+                  .fix = "see what it prints: muster logs --setup -f ID"};
+  if (doing == "copy")
+    return Reason{.code = "copying",
+                  .text = "its code is being copied: no overlay can be mounted here",
+                  .fix = kSoon};
+  return Reason{
+      .code = "unpacking", .text = "its code is being unpacked on the node", .fix = kSoon};
+}
+
 std::string evidence_of(const std::optional<ShimMark>& mark, int killed) {
   const auto who =
       mark ? fmt::format("the supervisor (pid {})", mark->pid) : std::string("the supervisor");
@@ -111,9 +126,14 @@ void Watcher::hear(Serial serial) {
 
 void Watcher::heard(Seat& seat, const Said& said) {
   if (seat.is_over) return;
+  const bool is_news =
+      said.say == "preparing" || said.say == "running" || said.say == "rank_failed";
   if (said.say == "running" && !seat.stop) seat.alive.state = AttemptState::running;
   if (said.say == "rank_failed") seat.alive.failed_rank = said.rank;
-  if (said.say == "running" || said.say == "rank_failed") show(seat.key, seat.alive);
+  if (is_news) {
+    seat.alive.waits_for = said.say == "preparing" ? reason_of(said.why) : std::nullopt;
+    show(seat.key, seat.alive);
+  }
   if (said.say == "ended" && said.record) {
     seat.is_over = true;
     show(seat.key, Ended{*said.record});
@@ -135,7 +155,7 @@ void Watcher::find_out(Serial serial) {
   }
   switch (traces->meaning) {
     case Traces::Meaning::ended: return conclude(serial, Ended{*traces->record});
-    case Traces::Meaning::alive: return stay_in_touch(serial, std::move(*traces));
+    case Traces::Meaning::alive: return stay_in_touch(serial);
     case Traces::Meaning::not_started: return not_started(serial);
     case Traces::Meaning::rebooted:
       return conclude(serial, Lost{Cause::host_reboot, "the machine was restarted while it ran"});
@@ -150,10 +170,9 @@ void Watcher::find_out(Serial serial) {
   }
 }
 
-void Watcher::stay_in_touch(Serial serial, Traces traces) {
+/// A supervisor is there; whether its ranks run, it says itself.
+void Watcher::stay_in_touch(Serial serial) {
   auto& seat = seats_.at(serial);
-  if (traces.mark && seat.alive.state == AttemptState::preparing)
-    seat.alive.state = AttemptState::running;
   if (auto fd = connect_ctl(dir_of(seat.key))) {
     show(seat.key, seat.alive);
     return connect_link(serial, std::move(*fd));

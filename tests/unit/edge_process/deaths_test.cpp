@@ -113,7 +113,7 @@ TEST_P(Deaths, AServerThatGoesDoesNotDisturbTheJobAndTheNextOneHearsItsEnd) {
   lab.end_server();
   const auto now = lab.sight(job);  // a new one
   ASSERT_TRUE(std::holds_alternative<Alive>(now)) << now.index();
-  EXPECT_EQ(std::get<Alive>(now).state, AttemptState::running);
+  EXPECT_TRUE(lab.wait_running(job));  // as soon as its supervisor has said so
   ASSERT_TRUE(write_renamed(AT_FDCWD, lab.home() + "/go", ""));
   EXPECT_EQ(lab.wait_ended(job).ranks.at(0).exit, 3);
   EXPECT_EQ(lab.file(job, "rank-00000.out"), "up\nend\n");
