@@ -9,6 +9,15 @@ constexpr int kQuit = SIGUSR2;
 
 }  // namespace
 
+HeldSignals::HeldSignals() {
+  sigset_t set;
+  ::sigemptyset(&set);
+  for (const int number : {SIGINT, SIGTERM, SIGQUIT}) ::sigaddset(&set, number);
+  ::pthread_sigmask(SIG_BLOCK, &set, &before_);
+}
+
+HeldSignals::~HeldSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
 Interrupts::Interrupts(std::initializer_list<int> signals, std::function<void(int)> on_signal) {
   sigset_t set;
   ::sigemptyset(&set);

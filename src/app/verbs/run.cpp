@@ -4,6 +4,7 @@
 
 #include "app/cli/client.hpp"
 #include "app/cli/follow.hpp"
+#include "app/cli/interrupts.hpp"
 #include "app/cli/output.hpp"
 #include "app/cli/submit_flags.hpp"
 #include "app/cli/take_code.hpp"
@@ -25,6 +26,9 @@ Result<int> run(Context& context, const Parsed& parsed) {
   TRY(const auto options, submit_options(parsed));
   CodeTaker code(context);
   TRY(const auto job, resolve_here(context, options, code));
+  TRY_VOID(context.api());  // a server, however long it takes to start
+  // From here on there may be a job: whoever interrupts means it, not only this client.
+  const HeldSignals held;
   TRY(const auto accepted, submit(context, job));
   // Nobody could watch it start: what `submit` warns of is an end here.
   if (!accepted.warnings.empty()) {
