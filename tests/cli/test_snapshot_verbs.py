@@ -318,6 +318,14 @@ echo into >> data/set
         self.assertEqual(kinds["pipe"], "-special")
         self.assertEqual(kinds["turned"], "filelink")
 
+    def test_a_path_that_nobody_knows_is_told_and_what_cannot_be_read_is_a_change(self):
+        ident = self.done("--shell", "echo new > made-it; chmod 000 edited same")
+        self.assertEqual(self.ok("diff", ident, "edited"), b"M edited\n")
+        done = self.muster("diff", ident, "tool", "nosuch", "made-it")
+        self.assertEqual((done.returncode, done.stdout), (0, b"A made-it\n"))
+        self.assertIn(b"no nosuch", done.stderr)
+        self.assertNotIn(b"no tool", done.stderr)
+
     def test_a_patch_takes_a_jobs_edits_over(self):
         ident = self.done("--shell", "echo more >> edited; rm gone; mkdir made; echo m > made/file; chmod 755 tool; rm turned; ln -s same turned")
         patch = self.ok("diff", "--patch", ident)
@@ -430,6 +438,56 @@ class Keeping(CodeWorld):
         self.wait_state(running, "cancelled")
         self.assertEqual(self.ok("run", "--snapshot", ended, "--", "cat", "a"), b"first\n")
         self.assertEqual(restored(), sorted([ended, in_use]))
+
+    def test_what_killed_processes_left_goes(self):
+        self.put("a", "1\n")
+        ident = self.job(self.done("--", "true"))["snapshot"]
+        trees = os.path.join(self.home, "trees")
+        left = [f"tmp.{ident}.new", f"{ident}.0123456789abcdef.new", "0" * 64 + ".lock"]
+        for name in left[:2]:
+            os.makedirs(os.path.join(trees, name, "sub"))
+        self.write(os.path.join(trees, left[2]), "")
+        self.write(os.path.join(trees, "a stranger.new"), "")
+        self.ok("snapshot", "prune")
+        self.assertTrue(set(left) <= set(os.listdir(trees)), "they are young")
+        for name in left + ["a stranger.new", ident, ident + ".boot", ident + ".lock"]:
+            self.age(os.path.join(trees, name), 2)
+        self.ok("snapshot", "prune", "--dry-run")
+        self.assertTrue(set(left) <= set(os.listdir(trees)))
+        self.ok("snapshot", "prune")
+        self.assertFalse([name for name in os.listdir(trees) if name.startswith(("tmp.", "0" * 64)) or name.endswith("f.new")])
+        self.assertIn("a stranger.new", os.listdir(trees))
+        self.assertNotIn(ident + ".lock", os.listdir(trees))
+        self.assertEqual(self.ok("run", "--snapshot", ident[:8], "--", "cat", "a"), b"1\n")
+
+    def test_a_dry_run_tells_what_a_prune_frees(self):
+        for part in range(3):
+            for name in range(4):
+                self.put(f"f{name}", os.urandom(40000 if name < part + 1 else 100))
+            self.init()
+        told, freed = self.record("snapshot", "prune", "--dry-run"), self.record("snapshot", "prune")
+        self.assertEqual(told["snapshots"], freed["snapshots"])
+        self.assertAlmostEqual(told["bytes"] / freed["bytes"], 1, delta=0.1)
+        self.assertEqual(self.record("snapshot", "prune", "--dry-run")["bytes"], 0)
+
+    def test_a_full_disk_does_not_keep_the_verbs_away_that_free_some(self):
+        os.makedirs(self.home, 0o700, exist_ok=True)
+        if os.geteuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "none", self.home], check=False).returncode != 0:
+            self.skipTest("a small disk needs the right to mount one")
+        self.addCleanup(subprocess.run, ["umount", "-l", self.home], check=False)
+        os.chmod(self.home, 0o700)
+        self.put("a", os.urandom(5000))
+        self.done("--", "true")
+        self.ok("serve", "--stop")
+        shutil.rmtree(os.path.join(self.home, "bin"))
+        room = os.statvfs(self.home)
+        with open(os.path.join(self.home, "filler"), "wb") as file:
+            file.write(b"x" * (room.f_bavail * room.f_bsize - (1 << 20)))  # less than a program needs
+        self.ok("query")
+        self.ok("snapshot", "prune")
+        self.ok("serve", "--stop")
+        os.unlink(os.path.join(self.home, "filler"))
+        self.done("--", "true")
 
     def collect(self):
         """Makes the server collect by itself, as it does after a day."""

@@ -241,6 +241,8 @@ class Server(World):
         done = self.muster("query", user=65534, group=65534, extra_groups=[])
         self.assertIn(done.returncode, (4,), done.stderr)
         os.chmod(self.home, 0o700)
+        done = self.muster("secret", "list", user=65534, group=65534, extra_groups=[])
+        self.assertEqual((done.returncode, done.stdout), (4, b""), done)
         done = self.muster("query", user=65534, group=65534, extra_groups=[])
         self.assertEqual(done.returncode, 4, done.stderr)
         os.chmod(self.base, 0o700)

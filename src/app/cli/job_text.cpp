@@ -3,6 +3,7 @@
 #include "app/cli/job_cells.hpp"
 #include "base/text.hpp"
 #include "base/units.hpp"
+#include "edge/fs/files.hpp"
 
 namespace muster {
 namespace {
@@ -45,12 +46,17 @@ void print_attempt(Context& context, const json::object& attempt) {
     print_text(context, "    " + printable(bytes_from_json(evidence).value_or("?")));
 }
 
-void print_logs_place(Context& context, const json::object& job) {
+/// Where what it wrote lies.
+void print_places(Context& context, const json::object& job) {
   const auto& attempts = list_at(job, "attempts");
   if (attempts.empty()) return;
-  line(context, "logs",
-       fmt::format("{}/jobs/{}/a{}/n0/rank-00000.out (.err)", context.paths.state,
-                   shown_at(job, "id"), number_at(attempts.back().as_object(), "n")));
+  const auto job_dir = fmt::format("{}/jobs/{}", context.paths.state, shown_at(job, "id"));
+  const auto node_dir =
+      fmt::format("{}/a{}/n0", job_dir, number_at(attempts.back().as_object(), "n"));
+  line(context, "logs", fmt::format("{}/rank-00000.out (.err)", node_dir));
+  // What an overlay holds is the change alone: that is what `muster diff` is for.
+  const auto outputs = fmt::format("{}/outputs", job_dir);
+  if (!fs::entries(outputs).empty()) line(context, "outputs", outputs);
 }
 
 std::string size_text(const json::object& job) {
@@ -111,7 +117,7 @@ Result<> print_job(Context& context, std::string_view job_json) {
   line(context, "started", local_time_at(job, "started_at"));
   line(context, "ended", local_time_at(job, "ended_at"));
   for (const auto& attempt : list_at(job, "attempts")) print_attempt(context, attempt.as_object());
-  print_logs_place(context, job);
+  print_places(context, job);
   return {};
 }
 
@@ -129,10 +135,15 @@ Result<> print_why(Context& context, std::string_view why_json) {
     print_text(context, fmt::format("    fix: {}", with_id(shown_at(reason, "fix"), job)),
                Style::dim);
   }
-  for (const auto& value : list_at(job, "attempts")) {
+  const auto& attempts = list_at(job, "attempts");
+  for (const auto& value : attempts) {
     const auto& attempt = value.as_object();
     print_attempt(context, attempt);
-    if (text_at(attempt, "cause").empty()) continue;
+    // Several that ended alike are explained once.
+    const bool is_last = &value == &attempts.back();
+    if (text_at(attempt, "cause").empty() ||
+        (!is_last && text_at((&value + 1)->as_object(), "cause") == text_at(attempt, "cause")))
+      continue;
     print_text(context, "    " + shown_at(attempt, "text"));
     if (const auto advice = shown_at(attempt, "advice"); !advice.empty())
       print_text(context, "    fix: " + with_id(advice, job), Style::dim);

@@ -7,6 +7,7 @@
 
 #include "app/cli/git_info.hpp"
 #include "app/cli/output.hpp"
+#include "app/cli/own_snapshots.hpp"
 #include "base/hash.hpp"
 #include "base/text.hpp"
 #include "base/units.hpp"
@@ -91,17 +92,13 @@ CodeTaker::~CodeTaker() {
     if (blobs) (void)snapshot::unpin(**blobs, pin);  // else it ages
 }
 
-/// A snapshot that was named: it must be there, and stay.
-Result<> CodeTaker::hold(const std::string& wanted) {
-  const auto id = tree::from_hex(wanted);
-  TRY(const auto blobs, open_blob_store(own_store(context_)));
-  auto pin =
-      id ? muster::snapshot::pin(*blobs, *id) : Result<std::string>(fail(Kind::not_found, ""));
-  if (!pin && pin.error().kind == Kind::not_found)
-    return fail(Kind::not_found, fmt::format("there is no snapshot {}", wanted.substr(0, 12)),
-                "list them: muster snapshot list");
-  TRY(auto held, std::move(pin));
-  pins_.push_back(std::move(held));
+/// A snapshot that was named, by its first digits or all: it must be there, and stay.
+Result<> CodeTaker::hold(std::string& wanted) {
+  TRY(const auto store, OwnSnapshots::open(context_));
+  TRY(const auto id, store->find(wanted));
+  TRY(auto pin, muster::snapshot::pin(store->blobs(), id));
+  pins_.push_back(std::move(pin));
+  wanted = tree::to_hex(id);
   return {};
 }
 

@@ -37,7 +37,7 @@ class CodeTaker {
   Result<Taken> send_folder(const std::string& top, bool allow_racy);
 
  private:
-  Result<> hold(const std::string& wanted);
+  Result<> hold(std::string& wanted);
   void leave_links(Code& code);
   void tell_large(const std::string& top, const std::string& cache_file);
 

@@ -10,6 +10,7 @@
 #include "base/text.hpp"
 #include "base/time.hpp"
 #include "edge/fs/files.hpp"
+#include "edge/fs/links.hpp"
 #include "edge/fs/own_folder.hpp"
 
 namespace muster::server {
@@ -69,8 +70,19 @@ Result<Tools> install_tools(const std::string& home, const std::string& build_id
       .binary = fmt::format("{}/bin/muster-{}", home, build_id.empty() ? "unknown" : build_id),
       .dir = home + "/bin/tools"};
   TRY_VOID(fs::make_dirs(tools.dir));
-  if (!fs::exists(tools.binary)) TRY_VOID(copy_program(tools.binary));
-  TRY_VOID(link_tool(tools.binary, tools.dir + "/get_cores"));
+  if (!fs::exists(tools.binary)) {
+    const auto copied = copy_program(tools.binary);
+    const auto self = fs::link_target("/proc/self/exe");
+    // On a full disk it is better to serve from where the program lies: verbs that free some must
+    // go.
+    const bool serves_anyway =
+        !copied && copied.error().kind == Kind::exhausted && fs::exists(self);
+    if (!copied && !serves_anyway) return tl::unexpected<Error>(copied.error());
+    if (serves_anyway) tools.binary = self;
+  }
+  const auto linked = link_tool(tools.binary, tools.dir + "/get_cores");
+  if (!linked && linked.error().kind != Kind::exhausted)
+    return tl::unexpected<Error>(linked.error());
   return tools;
 }
 

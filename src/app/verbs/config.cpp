@@ -5,6 +5,7 @@
 #include "app/cli/output.hpp"
 #include "base/text.hpp"
 #include "core/model/json.hpp"
+#include "core/spec/config_keys.hpp"
 
 namespace muster {
 namespace {
@@ -39,7 +40,7 @@ Result<> check_keys(const std::vector<Line>& lines, const std::vector<std::strin
     const bool is_there = std::any_of(lines.begin(), lines.end(), [&](const Line& line) {
       return is_asked(line.setting, {key});
     });
-    if (is_there) continue;
+    if (is_there || spec::key_of(key) != nullptr) continue;
     std::vector<std::string> known{"nodes", "env", "gpus", "gpus_per_node", "retries", "_base_"};
     for (const auto& line : lines) known.push_back(line.setting.key);
     const auto near = nearest(key, known);
@@ -83,6 +84,13 @@ Result<int> run_explain(Context& context, const std::vector<std::string>& keys) 
     return 0;
   }
   say(context, fmt::format("cluster {}", printable(profile)));
+  for (const auto& key : keys) {
+    const bool is_set = std::any_of(lines.begin(), lines.end(), [&](const Line& line) {
+      return is_asked(line.setting, {key});
+    });
+    if (!is_set) say(context, fmt::format("nobody sets {}, and it needs no value", key));
+  }
+  if (lines.empty()) return 0;
   print_table(context, table_of(lines));
   return 0;
 }

@@ -1,6 +1,8 @@
 #include <fcntl.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <set>
 
 #include "app/cli/changes_text.hpp"
 #include "app/cli/output.hpp"
@@ -12,6 +14,7 @@
 #include "edge/fs/files.hpp"
 #include "edge/fs/links.hpp"
 #include "edge/process/node_setup.hpp"
+#include "edge/tree/manifest_read.hpp"
 
 namespace muster {
 namespace {
@@ -111,10 +114,27 @@ Result<std::string> prepared_tree(Context& context, const json::object& job, con
 }
 
 /// Without paths everything; else these, and what lies in them.
-bool is_asked(const std::string& path, const std::vector<std::string>& paths) {
-  return paths.empty() || std::any_of(paths.begin(), paths.end(), [&](const std::string& asked) {
-           return path == asked || path.starts_with(asked + "/");
-         });
+bool is_asked(const std::string& path, const std::vector<std::string>& paths,
+              std::set<std::string>& met) {
+  const auto asked = std::find_if(paths.begin(), paths.end(), [&](const std::string& one) {
+    return path == one || path.starts_with(one + "/");
+  });
+  if (asked != paths.end()) met.insert(*asked);
+  return paths.empty() || asked != paths.end();
+}
+
+/// A path that did not change may as well be mistyped.
+Result<> warn_of_unknown(Context& context, snapshot::Chunks& chunks, const tree::Hash& id,
+                         const std::vector<std::string>& paths, std::set<std::string>& met) {
+  if (met.size() == std::set(paths.begin(), paths.end()).size()) return {};
+  TRY_VOID(snapshot::read_manifest(chunks, id, [&](const tree::Entry& entry) -> Result<> {
+    (void)is_asked(entry.path, paths, met);
+    return {};
+  }));
+  for (const auto& path : paths)
+    if (!met.contains(path))
+      warn(context, fmt::format("the job had no {}, and made none", printable(path)));
+  return {};
 }
 
 /// Paths as the snapshot has them: "./a/" is "a".
@@ -153,13 +173,15 @@ Result<int> run(Context& context, const Parsed& parsed) {
   }
   const ChangeSources sources{store->chunks(), prepared.get(), top.get()};
   const auto paths = plain_paths(parsed);
+  std::set<std::string> met;  // of these paths, those that changed
   ChangePrinter printer(context, parsed.has("patch") ? ChangeStyle::patch : ChangeStyle::names);
   TRY_VOID(within(snapshot::job_changes(store->chunks(), code.snapshot, tree,
                                         [&](const snapshot::FolderChange& change) -> Result<> {
-                                          if (!is_asked(change.path(), paths)) return {};
+                                          if (!is_asked(change.path(), paths, met)) return {};
                                           return printer.add(change_of(change, sources));
                                         }),
                   printable(tree.folder)));
+  TRY_VOID(warn_of_unknown(context, store->chunks(), code.snapshot, paths, met));
   TRY_VOID(
       printer.finish(fmt::format(R"("job":"{}","attempt":{},"node":{},"snapshot":"{}")", code.job,
                                  place.attempt, place.node, tree::to_hex(code.snapshot))));

@@ -63,7 +63,7 @@ Result<int> run(Context& context, const Parsed& parsed) {
   if (wants_record(context))
     TRY_VOID(
         print_record(context, record_of(taken, root, std::chrono::duration<double>(took).count())));
-  else if (context.globals.format == Format::name)
+  else if (context.globals.format == Format::name || context.globals.quiet)
     print_line(context, taken.code.snapshot);
   else
     print_taken(context, taken, root, took);

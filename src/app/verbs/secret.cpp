@@ -30,6 +30,7 @@ Result<std::string> read_stdin() {
 }
 
 Result<int> set(Context& context, const fs::Secrets& secrets, const std::string& name) {
+  TRY_VOID(secrets.check(name));
   if (context.in_is_tty) say(context, "type the value, then Ctrl-D");
   TRY(const auto value, read_stdin());
   if (value.empty())
@@ -42,7 +43,7 @@ Result<int> set(Context& context, const fs::Secrets& secrets, const std::string&
 }
 
 Result<int> list(Context& context, const fs::Secrets& secrets) {
-  const auto names = secrets.names();
+  TRY(const auto names, secrets.names());
   if (wants_record(context)) {
     json::array all;
     for (const auto& name : names) all.push_back(bytes_to_json(name));

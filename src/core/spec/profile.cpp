@@ -24,6 +24,7 @@ tl::unexpected<Error> no_profile(const Config& config, std::string_view profile)
 struct Own {
   std::vector<Setting> settings;
   const ProfileLayer* based = nullptr;  // the layer whose _base_ wins
+  std::string base_place;               // of its line
 };
 
 Own own_settings(const Config& config, std::string_view profile) {
@@ -31,7 +32,10 @@ Own own_settings(const Config& config, std::string_view profile) {
   for (const auto& layer : config.profiles) {
     if (layer.profile != profile) continue;
     own.settings.insert(own.settings.end(), layer.settings.begin(), layer.settings.end());
-    if (own.based == nullptr && layer.base) own.based = &layer;
+    if (own.based != nullptr || !layer.base) continue;
+    own.based = &layer;
+    for (const auto& setting : layer.settings)
+      if (setting.key == "_base_") own.base_place = setting.origin.place;
   }
   return own;
 }
@@ -58,12 +62,14 @@ Result<std::vector<Setting>> inherited(const Config& config, std::string_view pr
           fail(Kind::usage,
                fmt::format("_base_ goes round in a circle: {}", printable(join(chain, " -> "))),
                "remove one of these _base_ lines");
-      failed.value().where = own.based->origin.place;
+      failed.value().where = own.base_place;
       return failed;
     }
     if (!is_known(config, base)) {
       auto failed = no_profile(config, base);
-      failed.value().where = own.based->origin.place;
+      failed.value().kind = Kind::usage;
+      failed.value().where = own.base_place;
+      failed.value().why = "_base_ names another cluster of the configuration, not a file";
       return failed;
     }
   }

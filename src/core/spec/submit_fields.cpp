@@ -100,10 +100,11 @@ Result<> refuse_after(Options&, Text) {
 }
 
 Result<> set_snapshot(Options& options, Text text) {
-  const bool is_id = text.size() == 64 && text.find_first_not_of("0123456789abcdef") == Text::npos;
-  if (!is_id)
+  const bool may_be_id = text.size() >= 4 && text.size() <= 64 &&
+                         text.find_first_not_of("0123456789abcdef") == Text::npos;
+  if (!may_be_id)
     return fail(Kind::usage, fmt::format("\"{}\" is no snapshot", printable(text)),
-                "64 hex digits, as muster snapshot list shows them");
+                "the first hex digits of one, 4 at least: muster snapshot list");
   options.snapshot = text;
   return {};
 }

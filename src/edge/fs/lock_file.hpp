@@ -1,6 +1,6 @@
-/// A file whose lock says who is at work. The file stays for ever: who waits for it must not end up
-/// with the lock of a file that has no name any more. Any process; the lock goes with the
-/// descriptor.
+/// A file whose lock says who is at work. Who has it may remove the file: whoever waited for it
+/// does not end up with the lock of a file that has no name any more. Any process; the lock goes
+/// with the descriptor.
 #pragma once
 #include <string>
 

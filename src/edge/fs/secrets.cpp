@@ -56,6 +56,13 @@ Result<std::string> read_own(const std::string& path) {
   return bytes;
 }
 
+tl::unexpected<Error> cannot_look(const std::string& dir, int error_number) {
+  auto failed = fail_errno(fmt::format("cannot look into {}", printable(dir)), error_number);
+  failed.value().fix.emplace_back(
+      "a home is one person's: set MUSTER_HOME to a folder of your own");
+  return failed;
+}
+
 tl::unexpected<Error> no_secret(const std::string& name) {
   return fail(Kind::not_found, fmt::format("there is no secret \"{}\"", printable(name)),
               fmt::format("set it: muster secret set {}", printable(name)));
@@ -71,6 +78,8 @@ std::optional<SecretRef> secret_ref(std::string_view value) {
     if (value.starts_with(prefix)) return SecretRef{from, std::string(value.substr(prefix.size()))};
   return SecretRef{From::home, std::string(value)};
 }
+
+Result<> Secrets::check(const std::string& name) { return check_name(name); }
 
 Result<> Secrets::set(const std::string& name, std::string_view bytes) const {
   TRY_VOID(check_name(name));
@@ -102,7 +111,9 @@ Result<std::string> Secrets::get(const SecretRef& ref) const {
               "submit with muster where it is set, or use secret://NAME or secret://file:/path");
 }
 
-std::vector<std::string> Secrets::names() const {
+Result<std::vector<std::string>> Secrets::names() const {
+  // A folder that is not there has no secrets; one that may not be entered has who knows what.
+  if (::access(dir_.c_str(), R_OK | X_OK) != 0 && errno != ENOENT) return cannot_look(dir_, errno);
   auto all = entries(dir_);
   std::erase_if(all, [](const std::string& name) { return !is_name(name); });
   return all;
@@ -110,7 +121,9 @@ std::vector<std::string> Secrets::names() const {
 
 Result<> Secrets::remove(const std::string& name) const {
   TRY_VOID(check_name(name));
-  if (!exists(dir_ + "/" + name)) return no_secret(name);
+  if (!exists(dir_ + "/" + name))
+    return fail(Kind::not_found, fmt::format("there is no secret \"{}\"", name),
+                "those that are there: muster secret list");
   return remove_file(dir_ + "/" + name);
 }
 

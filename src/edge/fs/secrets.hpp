@@ -23,13 +23,15 @@ class Secrets {
  public:
   /// `dir` is made when the first one is set.
   explicit Secrets(std::string dir) : dir_(std::move(dir)) {}
+  /// What may name one; usage otherwise.
+  static Result<> check(const std::string& name);
   Result<> set(const std::string& name, std::string_view bytes) const;
   /// `not_found` with what to do; `denied` when others may read the file.
   Result<std::string> get(const std::string& name) const;
   /// What a reference stands for. Files must be the user's own and closed to others. A variable
   /// cannot be known here: who submits has put its value in place of the reference.
   Result<std::string> get(const SecretRef& ref) const;
-  std::vector<std::string> names() const;
+  Result<std::vector<std::string>> names() const;
   Result<> remove(const std::string& name) const;
 
  private:

@@ -32,6 +32,14 @@ Result<sockaddr_un> address_of(const std::string& path, UniqueFd& folder) {
   return address_in(folder.get(), parts.name);
 }
 
+tl::unexpected<Error> cannot_connect(const std::string& path, int error_number) {
+  auto failed = fail_errno(fmt::format("cannot connect to {}", path), error_number);
+  if (failed.value().kind == Kind::denied)
+    failed.value().fix.emplace_back(
+        "a home is one person's: set MUSTER_HOME to a folder of your own");
+  return failed;
+}
+
 Result<> connect_to(int fd, const std::string& path, Duration timeout, const Stop& stop) {
   UniqueFd folder;
   TRY(const auto address, address_of(path, folder));
@@ -42,7 +50,7 @@ Result<> connect_to(int fd, const std::string& path, Duration timeout, const Sto
     if (errno == ECONNREFUSED) return unavailable(path, "its last server is gone");
     if (errno == ENOENT || errno == ENOTDIR) return unavailable(path, "there is no socket");
     if (errno == EINTR) continue;
-    if (errno != EAGAIN) return fail_errno(fmt::format("cannot connect to {}", path), errno);
+    if (errno != EAGAIN) return cannot_connect(path, errno);
     // The queue of the listening socket is full. Unix sockets offer nothing to wait on for that.
     if (steady_clock::now() >= deadline) return unavailable(path, "its queue stays full");
     TRY_VOID(wait_for(-1, 0, stop, std::min(deadline, steady_clock::now() + pause)));

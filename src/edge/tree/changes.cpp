@@ -187,7 +187,8 @@ class Comparison {
     if (after.kind != Kind::file) return true;
     if (before.size() != after.size) return false;
     const auto fd = fs::open_below(now_.top(), after.path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
-    if (!fd && errno == ENOENT) return false;  // the job goes on meanwhile
+    // The job goes on meanwhile; or it took the right to read away, which is a change.
+    if (!fd && (errno == ENOENT || errno == EACCES)) return false;
     if (!fd) return fail_errno(fmt::format("cannot open {}", printable(after.path)), errno);
     return old_.has_bytes_of(before, fd.get());
   }

@@ -88,6 +88,7 @@ class Collector {
       if (const auto hash = hash_in_name(info.name)) names.emplace_back(*hash, info.size);
       return true;
     }));
+    std::uint64_t dead = 0;
     std::vector<Pack> poor;  // less than half alive, or small: worth writing anew, together
     for (const auto& [name, size] : names) {
       auto read = read_pack(blobs_, name, size);
@@ -99,16 +100,19 @@ class Collector {
         total += place.size;
         if (live_.has(place.hash)) live += place.size;
       }
-      if (live == 0)
+      if (live == 0) {
         TRY_VOID(remove(pack));
-      else if (!removes_)
-        out_.bytes += size - size * live / total;  // what writing it anew would free
-      else if (live * 2 < total || is_small(pack))
+      } else if (live * 2 < total || is_small(pack)) {
+        dead += size - size * live / total;
         poor.push_back(std::move(pack));
-      else
+      } else {
         for (const auto& place : pack.tables.chunks) kept_.insert(place.hash);
+      }
     }
-    return poor.size() < 2 && !has_dead(poor) ? Result<>() : rewrite(poor);
+    if (poor.size() < 2 && !has_dead(poor)) return {};
+    if (removes_) return rewrite(poor);
+    out_.bytes += dead;  // what writing them anew would free, about
+    return {};
   }
 
   bool has_dead(const std::vector<Pack>& packs) const {

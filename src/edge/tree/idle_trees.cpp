@@ -47,6 +47,15 @@ std::string venv_in(std::string_view name) {
   return is_one ? std::string(name) : std::string();
 }
 
+/// Of what a killed process left beside `<base>`, or of its lock: the base. Empty for all else.
+std::string base_of_leftover(std::string_view name) {
+  constexpr std::string_view kBefore = "tmp.";
+  if (name.starts_with(kBefore)) name.remove_prefix(kBefore.size());
+  for (const std::string_view end : {".new", ".old", ".lock"})
+    if (name.ends_with(end)) return std::string(name.substr(0, name.size() - end.size()));
+  return {};
+}
+
 std::int64_t changed_us(const std::string& path) {
   struct stat about{};
   if (::lstat(path.c_str(), &about) != 0) return 0;
@@ -88,10 +97,29 @@ class Sweep {
       if (locked_.size() == kAtOnce) TRY_VOID(settle());
     }
     TRY_VOID(settle());
+    TRY_VOID(remove_leftovers());
     return removed_;
   }
 
  private:
+  /// What killed processes left, each under the lock of the folder it was to be; and locks of
+  /// folders that are not there.
+  Result<> remove_leftovers() {
+    for (const auto& name : fs::entries(kept_.folder)) {
+      const auto base = base_of_leftover(name);
+      const auto path = kept_.folder + "/" + name, folder = kept_.folder + "/" + base;
+      const bool is_lock = path == folder + ".lock";
+      if (base.empty() || kept_.key_of(base).empty() || !is_old(path, kept_, age_)) continue;
+      if (!is_lock) removed_.bytes += bytes_in(path);
+      if (how_ == Removing::only_told || (is_lock && fs::exists(folder))) continue;
+      const auto lock = fs::lock_file_now(folder + ".lock");
+      if (!lock) continue;
+      if (!is_lock) fs::remove_tree(path);
+      if (!fs::exists(folder)) TRY_VOID(fs::remove_file(folder + ".lock"));
+    }
+    return {};
+  }
+
   Result<> settle() {
     if (locked_.empty()) return {};
     TRY(const auto wanted, used_());
@@ -108,7 +136,7 @@ class Sweep {
     if (how_ == Removing::only_told) return {};
     TRY_VOID(fs::remove_file(path + kept_.mark));
     fs::remove_tree(path);
-    return {};
+    return fs::remove_file(path + ".lock");
   }
 
   Kept kept_;

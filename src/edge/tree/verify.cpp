@@ -56,6 +56,12 @@ CheckedPack check_pack(BlobStore& blobs, const Pack& pack, Verified& out) {
   return checked;
 }
 
+/// Its place is told beside it.
+std::string without_place(Error error) {
+  error.where.clear();
+  return to_line(error);
+}
+
 class Verifier {
  public:
   Verifier(BlobStore& blobs, bool repair) : blobs_(blobs), repair_(repair) {}
@@ -78,7 +84,7 @@ class Verifier {
     const auto hash = hash_in_name(info.name);
     auto pack = hash ? read_pack(blobs_, *hash, info.size)
                      : Result<Pack>(fail(Kind::corrupt, "not the name of a pack"));
-    if (!pack) return report({info.name, to_line(pack.error()), true, false});
+    if (!pack) return report({info.name, without_place(pack.error()), true, false});
     const auto checked = check_pack(blobs_, *pack, out_);
     if (checked.bad.empty()) {
       good_.push_back(std::move(*pack));
@@ -131,7 +137,7 @@ class Verifier {
       }
       return {};
     });
-    if (!read) return report({info.name, to_line(read.error()), false, true});
+    if (!read) return report({info.name, without_place(read.error()), false, true});
     if (missing.empty()) return {};
     out_.faults.insert(out_.faults.end(), missing.begin(), missing.end());
     return report(

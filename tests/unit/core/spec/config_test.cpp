@@ -107,6 +107,9 @@ TEST(Config, ABaseOrClusterThatIsNotThereIsNamedWithTheNearest) {
   const auto config = config_of(sources("clusters: {gpu-box: {}, x: {_base_: gpu-bxo}}\n"));
   const auto base = profile_of(config, "x");
   ASSERT_FALSE(base);
+  EXPECT_EQ(base.error().kind, Kind::usage);
+  EXPECT_NE(base.error().where.find(":1:"), std::string::npos) << base.error().where;
+  EXPECT_NE(base.error().why.find("another cluster"), std::string::npos);
   EXPECT_EQ(base.error().fix.front(), "did you mean \"gpu-box\"?");
   const auto cluster = profile_of(config, "gpubox");
   ASSERT_FALSE(cluster);
