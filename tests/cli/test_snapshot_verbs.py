@@ -470,19 +470,26 @@ class Keeping(CodeWorld):
         self.assertAlmostEqual(told["bytes"] / freed["bytes"], 1, delta=0.1)
         self.assertEqual(self.record("snapshot", "prune", "--dry-run")["bytes"], 0)
 
-    def test_a_full_disk_does_not_keep_the_verbs_away_that_free_some(self):
+    def small_disk(self):
         os.makedirs(self.home, 0o700, exist_ok=True)
         if os.geteuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "none", self.home], check=False).returncode != 0:
             self.skipTest("a small disk needs the right to mount one")
         self.addCleanup(subprocess.run, ["umount", "-l", self.home], check=False)
         os.chmod(self.home, 0o700)
+
+    def fill_disk(self):
+        """But for a MiB: less than a twentieth, and less than the program needs."""
+        room = os.statvfs(self.home)
+        with open(os.path.join(self.home, "filler"), "wb") as file:
+            file.write(b"x" * (room.f_bavail * room.f_bsize - (1 << 20)))
+
+    def test_a_full_disk_does_not_keep_the_verbs_away_that_free_some(self):
+        self.small_disk()
         self.put("a", os.urandom(5000))
         self.done("--", "true")
         self.ok("serve", "--stop")
         shutil.rmtree(os.path.join(self.home, "bin"))
-        room = os.statvfs(self.home)
-        with open(os.path.join(self.home, "filler"), "wb") as file:
-            file.write(b"x" * (room.f_bavail * room.f_bsize - (1 << 20)))  # less than a program needs
+        self.fill_disk()
         self.ok("query")
         self.ok("snapshot", "prune")
         self.ok("serve", "--stop")
@@ -534,6 +541,20 @@ class Keeping(CodeWorld):
         again = self.submit("--snapshot", self.job(running)["snapshot"], "--", "true")
         self.ok("wait", again)
         self.assertEqual(self.ok("resubmit", "-o", "name", running).decode().strip()[:4], running[:4])
+
+    def test_on_a_low_disk_the_server_does_not_wait_a_day(self):
+        self.small_disk()
+        self.put("a", "1\n")
+        self.done("--", "true")
+        trees, record = os.path.join(self.home, "trees"), os.path.join(self.home, "collected.json")
+        restored = lambda: [name for name in os.listdir(trees) if len(name) == 64]
+        eventually("the server has looked", lambda: os.path.exists(record))
+        for name in os.listdir(trees):
+            self.age(os.path.join(trees, name), 2)
+        self.age(record, 2)
+        self.assertEqual(len(restored()), 1)
+        self.fill_disk()
+        eventually("it has collected", lambda: not restored(), 120)
 
     def test_python_environments_go_when_no_job_uses_them(self):
         self.put("requirements.txt", "# one\n")
