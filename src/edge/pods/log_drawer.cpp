@@ -18,6 +18,7 @@ constexpr int kTries = 3;
 constexpr int kWaits = 100;  // each of them as long as the client is patient
 constexpr auto kRest =
     std::chrono::seconds(10);  // before a log that is not there is asked for again
+constexpr auto kPause = std::chrono::seconds(1);      // before a log that ended is followed again
 constexpr Duration kSilence = std::chrono::hours(4);  // of a rank that says nothing
 
 WallTime now() { return {fs::walltime_us()}; }
@@ -41,6 +42,16 @@ kube::ApiResult<> pass(kube::Api& api, const DrawOrder& order, RankFiles& files)
   return streamed;
 }
 
+/// All of it came while the pod ran. A record that tells no sizes has lost them for lack of room,
+/// or there is nothing: the cluster is asked.
+bool is_complete(RankFiles& files, const DrawOrder& order) {
+  if (!order.is_over || !order.record) return false;
+  const auto& ranks = order.record->ranks;
+  return files.has_all(*order.record) && std::any_of(ranks.begin(), ranks.end(), [](auto& rank) {
+           return rank.out_bytes > 0 || rank.err_bytes > 0;
+         });
+}
+
 /// False when there is nothing to be had for now.
 bool draw_all(kube::Api& api, const DrawOrder& order, Log& log) {
   auto files = RankFiles::open(order.dir);
@@ -48,6 +59,7 @@ bool draw_all(kube::Api& api, const DrawOrder& order, Log& log) {
     log.warn("a pod's log cannot be kept", {{"pod", order.pod}, {"error", to_line(files.error())}});
     return false;
   }
+  if (is_complete(*files, order)) return true;
   int waits = 0;
   for (int tries = 0; tries < kTries; ++tries) {
     const auto passed = pass(api, order, *files);
@@ -123,10 +135,10 @@ std::optional<DrawOrder> LogDrawer::next() {
 void LogDrawer::finished(const DrawOrder& order, bool is_drawn) {
   const std::lock_guard hold(mutex_);
   busy_.erase(order.pod);
-  if (is_drawn || order.is_over)
+  if (order.is_over)
     resting_.erase(order.pod);
   else
-    resting_[order.pod] = Clock::now() + kRest;
+    resting_[order.pod] = Clock::now() + (is_drawn ? kPause : kRest);
   if (!order.is_over) --following_;
 }
 

@@ -55,7 +55,7 @@ class LogDrawer {
   std::condition_variable changed_;
   std::deque<DrawOrder> waiting_;                     // ended pods in front
   std::set<std::string> busy_;                        // pods being drawn
-  std::map<std::string, Clock::time_point> resting_;  // running pods that had no log, until when
+  std::map<std::string, Clock::time_point> resting_;  // running pods not to be asked, until when
   std::size_t following_ = 0;                         // of them, how many still run
   std::vector<std::thread> threads_;
 };
