@@ -42,6 +42,12 @@ kube::ApiResult<> pass(kube::Api& api, const DrawOrder& order, RankFiles& files)
   return streamed;
 }
 
+/// The node has no log, or none yet; nodes on paper never have one; or we may not read it.
+bool is_refused(const kube::ApiError& error) {
+  return error.code >= 400 && error.code < 500 && error.code != 401 && error.code != 408 &&
+         error.code != 429;
+}
+
 /// All of it came while the pod ran. A record that tells no sizes has lost them for lack of room,
 /// or there is nothing: the cluster is asked.
 bool is_complete(RankFiles& files, const DrawOrder& order) {
@@ -67,8 +73,7 @@ bool draw_all(kube::Api& api, const DrawOrder& order, Log& log) {
     if (passed) continue;  // the node had not written all of it yet
     log.debug("a pod's log broke off", {{"pod", order.pod}, {"error", to_line(passed.error())}});
     if (passed.error().kind == Kind::cancelled) return false;  // the next server draws the rest
-    // 400: the node has none, or none yet.
-    if (passed.error().code == 404 || passed.error().code == 400) {
+    if (is_refused(passed.error())) {
       if (!order.is_over) return false;
       break;
     }
@@ -94,7 +99,9 @@ void LogDrawer::draw(DrawOrder order) {
   {
     const std::lock_guard hold(mutex_);
     const auto same = [&](const DrawOrder& other) { return other.pod == order.pod; };
-    if (!order.is_over && (busy_.contains(order.pod) || following_ >= kFollowed)) return;
+    const auto busy = busy_.find(order.pod);
+    if (busy != busy_.end() && (busy->second || !order.is_over)) return;
+    if (!order.is_over && following_ >= kFollowed) return;
     const auto rest = resting_.find(order.pod);
     if (!order.is_over && rest != resting_.end() && Clock::now() < rest->second) return;
     const auto known = std::find_if(waiting_.begin(), waiting_.end(), same);
@@ -124,7 +131,7 @@ std::optional<DrawOrder> LogDrawer::next() {
     if (found != waiting_.end()) {
       auto order = std::move(*found);
       waiting_.erase(found);
-      busy_.insert(order.pod);
+      busy_.emplace(order.pod, order.is_over);
       if (!order.is_over) ++following_;
       return order;
     }
@@ -145,9 +152,11 @@ void LogDrawer::finished(const DrawOrder& order, bool is_drawn) {
 void LogDrawer::work() {
   kube::Api api(cluster_, cancel_.stop());
   while (auto order = next()) {
-    finished(*order, draw_all(api, *order, log_));
-    changed_.notify_all();
+    const bool is_drawn = draw_all(api, *order, log_);
+    // Told before it is free again, so that nobody asks for it in between.
     if (order->is_over && !cancel_.is_set()) on_drawn_(order->pod);
+    finished(*order, is_drawn);
+    changed_.notify_all();
   }
 }
 

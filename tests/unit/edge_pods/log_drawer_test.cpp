@@ -29,11 +29,13 @@ struct Folder {
 
 /// A cluster with one pod's log, and a drawer that counts what it has drawn to the end.
 struct Scene {
-  int status = 200;
+  std::atomic<int> status = 200;
+  std::atomic<bool> is_held = false;  // the answer waits
   Folder dir;
   NoLog log;
   std::atomic<int> drawn = 0;
   FakeServer server{[this](const http::Request&, Wire& wire) {
+    (void)kube::eventually([this] { return !is_held; });
     return wire.answer(status, status == 200 ? kLog : kube::status_json(status, "BadRequest"));
   }};
   LogDrawer drawer{server.cluster(), log, [this](const std::string&) { ++drawn; }};
@@ -71,11 +73,27 @@ TEST(LogDrawer, ARecordThatTellsNoSizesProvesNothing) {
 }
 
 TEST(LogDrawer, ALogThatTheNodeDoesNotHaveIsAskedForOnce) {
+  for (const int status : {400, 403, 404, 405}) {
+    Scene scene;
+    scene.status = status;
+    scene.end(kBytes);
+    ASSERT_TRUE(kube::eventually([&] { return scene.drawn == 1; }));
+    EXPECT_EQ(scene.server.requests(), 1) << status;
+  }
+}
+
+TEST(LogDrawer, AnEndThatIsBeingDrawnIsNotDrawnAgain) {
   Scene scene;
-  scene.status = 400;
+  scene.is_held = true;
   scene.end(kBytes);
+  ASSERT_TRUE(kube::eventually([&] { return scene.server.requests() == 1; }));
+  scene.end(kBytes);  // seen again while it is under way
+  scene.is_held = false;
   ASSERT_TRUE(kube::eventually([&] { return scene.drawn == 1; }));
-  EXPECT_EQ(scene.server.requests(), 1);
+  scene.status = 404;
+  scene.drawer.draw({.space = "default", .pod = "other", .dir = scene.dir.path, .is_over = true});
+  ASSERT_TRUE(kube::eventually([&] { return scene.drawn == 2; }));
+  EXPECT_EQ(scene.server.requests(), 2) << "one for each pod";
 }
 
 }  // namespace
