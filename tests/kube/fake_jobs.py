@@ -110,8 +110,8 @@ class FakeJobs(World):
         self.ledger[name] = done.stdout.decode().strip()
         return self.ledger[name]
 
-    def unfinished(self):
-        return json.loads(self.ok("query", "--all", "-o", "json", "--state", UNFINISHED))["jobs"]
+    def unfinished(self, *flags):
+        return json.loads(self.ok("query", "-o", "json", "--state", UNFINISHED, *(flags or ["--all"])))["jobs"]
 
     # What must be true at the end -----------------------------------------------------------------
 
@@ -119,8 +119,8 @@ class FakeJobs(World):
         """Every job final, and nothing of them left in the cluster."""
         deadline = time.monotonic() + seconds
         try:
-            # Not too often: looking at thousands of jobs is work for the server, too.
-            eventually("every job final", lambda: not self.unfinished() or time.sleep(0.2), seconds)
+            # Seldom, and one is enough: looking at thousands of jobs is work for the server, too.
+            eventually("every job final", lambda: not self.unfinished("--last", "1") or time.sleep(0.2), seconds)
             eventually("nothing left in the cluster", lambda: not self.audit.left and not self.parts_left(),
                        max(1, deadline - time.monotonic()))
         except AssertionError as error:
