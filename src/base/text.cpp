@@ -70,6 +70,8 @@ bool is_utf8(std::string_view bytes) {
 }
 
 std::string printable(std::string_view bytes) {
+  const auto is_plain = [](char byte) { return byte >= ' ' && byte <= '~'; };
+  if (std::all_of(bytes.begin(), bytes.end(), is_plain)) return std::string(bytes);
   std::string out;
   out.reserve(bytes.size());
   for (std::size_t at = 0; at < bytes.size();) {

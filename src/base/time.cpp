@@ -43,22 +43,24 @@ std::string to_rfc3339(WallTime at) {
 }
 
 Result<WallTime> parse_rfc3339(std::string_view text) {
-  int year = 0, hour = 0, minute = 0, second = 0, used = 0;
-  unsigned month = 0, day = 0;
-  const std::string copy(text);
   const auto bad = [&] {
-    return fail(Kind::usage, fmt::format("not a time: \"{}\"", copy),
+    return fail(Kind::usage, fmt::format("not a time: \"{}\"", text),
                 "write it as 2026-03-01T12:00:00Z");
   };
   const auto shape = std::string_view("0000-00-00T00:00:00");
-  bool fits = copy.size() > shape.size();
+  bool fits = text.size() > shape.size();
   for (std::size_t at = 0; fits && at < shape.size(); ++at)
-    fits = shape[at] == '0' ? copy[at] >= '0' && copy[at] <= '9' : copy[at] == shape[at];
+    fits = shape[at] == '0' ? text[at] >= '0' && text[at] <= '9' : text[at] == shape[at];
   if (!fits) return bad();
-  if (std::sscanf(copy.c_str(), "%4d-%2u-%2uT%2d:%2d:%2d%n", &year, &month, &day, &hour, &minute,
-                  &second, &used) != 6)
-    return bad();
-  std::string_view rest = std::string_view(copy).substr(static_cast<std::size_t>(used));
+  const auto number = [&](std::size_t at, std::size_t digits) {
+    int value = 0;
+    for (const char digit : text.substr(at, digits)) value = value * 10 + (digit - '0');
+    return value;
+  };
+  const int year = number(0, 4), hour = number(11, 2), minute = number(14, 2),
+            second = number(17, 2);
+  const auto month = static_cast<unsigned>(number(5, 2)), day = static_cast<unsigned>(number(8, 2));
+  std::string_view rest = text.substr(shape.size());
   std::int64_t micro = 0;
   if (rest.starts_with('.')) {
     rest.remove_prefix(1);

@@ -1,6 +1,8 @@
 """What a person types, and what they get: the real binary in an empty home."""
 
+import contextlib
 import hashlib
+import http.client
 import json
 import os
 import socket
@@ -139,6 +141,41 @@ class Submit(World):
 
 class Looking(World):
     config = "clusters:\n  local:\n    nodes:\n      - {name: v, count: 2, cpus: 2}\n"
+
+    SHOWN = ("id", "name", "user", "state", "cause", "exit_code", "signal", "cancelled_by", "cluster", "gpus", "nodes",
+             "procs_per_node", "attempt", "submitted_at", "started_at", "ended_at", "command", "shell")
+
+    def listed(self, query):
+        """The list of jobs as the API gives it."""
+        door = http.client.HTTPConnection("muster", timeout=60)
+        door.sock = socket.socket(socket.AF_UNIX)
+        with contextlib.closing(door):
+            door.sock.connect(os.path.join(self.home, "socket"))
+            door.request("GET", "/v1/jobs" + query)
+            answer = door.getresponse()
+            return answer.status, json.loads(answer.read())
+
+    def check_table_view(self, states):
+        documents, rows = (self.listed(query)[1]["jobs"] for query in ("", "?view=table"))
+        self.assertEqual({job["state"] for job in documents}, states)
+        self.assertEqual(len(rows), len(documents))
+        for row, job in zip(rows, documents):
+            for name in self.SHOWN:
+                self.assertEqual(row.get(name) or None, job[name] or None, f"{name} of {job['name']}")
+            self.assertEqual(len(row["reasons"]), len(job["reasons"][:1]))
+
+    def test_the_view_of_a_table_follows_the_documents(self):
+        self.submit("--nodes", "2", "--cpus", "2", "--name", "holds", "--", "sleep", "1000")
+        self.submit("--name", "wa\"its", "--", "true")
+        self.submit("--name", "shell", "--shell", "exit 3")
+        self.wait_state("holds", "running")
+        for _ in range(2):  # made, then kept
+            self.check_table_view({"queued", "running"})
+        self.ok("abort", "holds")
+        self.wait_all_final()
+        self.check_table_view({"succeeded", "failed", "cancelled"})
+        status, refusal = self.listed("?view=tabel")
+        self.assertEqual((status, refusal["kind"]), (400, "usage"))
 
     def test_ids_are_found_by_any_unique_part(self):
         ident = self.submit("--name", "first", "--", "true")

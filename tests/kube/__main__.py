@@ -68,6 +68,10 @@ def list_versions(args):
     print("\n".join(versions.KUBERNETES))
 
 
+def built(args):
+    sys.exit(1 if build.missing(versions.chosen()) else 0)
+
+
 def pin(args):
     build.pin(say)
 
@@ -95,6 +99,7 @@ def main():
     verb.set_defaults(run=down)
     verbs.add_parser("status", help="what runs").set_defaults(run=status)
     verbs.add_parser("lacking", help="what this machine lacks").set_defaults(run=lacking)
+    verbs.add_parser("built", help="exit 0 when the programs are there").set_defaults(run=built)
     verbs.add_parser("versions", help="the pinned versions of Kubernetes").set_defaults(run=list_versions)
     verbs.add_parser("pin", help="write go.mod and go.sum after a change of versions.py").set_defaults(run=pin)
     args = parser.parse_args()

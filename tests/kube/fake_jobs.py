@@ -2,16 +2,23 @@
 (stages.yaml). What they must come to is kept in a ledger, and compared with what muster says and with
 what an audit has seen in the cluster."""
 
+import json
 import os
+import random
+import sys
 import tempfile
 import time
+import unittest
 
 from support.world import World, eventually
 
-from . import manifests
+from . import manifests, requirements, versions
 from .audit import Audit
+from .cluster import Cluster
+from .fault_proxy import FaultProxy
 
-FINAL = ("succeeded", "failed", "cancelled")
+WITHOUT = requirements.for_control_plane(versions.chosen())
+UNFINISHED = "queued,starting,running,stopping,held"
 CONFIG = """
 default: lab
 clusters:
@@ -26,8 +33,38 @@ clusters:
 """
 
 
+def asked(name, default):
+    """A count from the environment: MUSTER_KUBE_NAME."""
+    return int(os.environ.get(f"MUSTER_KUBE_{name}", str(default)))
+
+
+SEED = asked("SEED", random.randrange(1 << 30))
+
+
+def replay(suite, **counts):
+    """The one command that runs a suite again as it is run now."""
+    words = " ".join(f"MUSTER_KUBE_{name.upper()}={count}" for name, count in counts.items())
+    return f"replay: MUSTER_KUBE_SEED={SEED} {words} python3 tests/kube/{suite}.py"
+
+
+def start_cluster(fake_nodes):
+    """For a suite's setUpModule."""
+    if not WITHOUT:
+        FakeJobs.cluster = Cluster(fake_nodes=fake_nodes).start()
+        print("up:", FakeJobs.cluster.seconds, file=sys.stderr)
+
+
+def stop_cluster(what):
+    """For its tearDownModule; `what` could not be run if there is none."""
+    if FakeJobs.cluster:
+        FakeJobs.cluster.stop()
+    if WITHOUT:
+        print(f"not run: {what}:", "; ".join(WITHOUT), file=sys.stderr)
+
+
+@unittest.skipIf(WITHOUT, "; ".join(WITHOUT))
 class FakeJobs(World):
-    """`cluster` is set by the suite; `kubeconfig_of()` may put something between muster and it."""
+    """`cluster` is the suite's; `kubeconfig_of()` may put something between muster and it."""
 
     cluster = None
     code = "snapshot"
@@ -44,6 +81,13 @@ class FakeJobs(World):
 
     def kubeconfig_of(self):
         return self.cluster.kubeconfig
+
+    def through_proxy(self, faults=None):
+        """The kubeconfig of a proxy that counts, and breaks what `faults` says."""
+        self.proxy = FaultProxy(self.cluster, faults)
+        self.proxy.__enter__()
+        self.addCleanup(self.proxy.__exit__)
+        return self.proxy.kubeconfig(self.temporary_file("kubeconfig"))
 
     def temporary_file(self, name):
         folder = tempfile.TemporaryDirectory()
@@ -66,8 +110,8 @@ class FakeJobs(World):
         self.ledger[name] = done.stdout.decode().strip()
         return self.ledger[name]
 
-    def unfinished(self):
-        return [job for job in self.jobs() if job["state"] not in FINAL]
+    def unfinished(self, *flags):
+        return json.loads(self.ok("query", "-o", "json", "--state", UNFINISHED, *(flags or ["--all"])))["jobs"]
 
     # What must be true at the end -----------------------------------------------------------------
 
@@ -75,7 +119,8 @@ class FakeJobs(World):
         """Every job final, and nothing of them left in the cluster."""
         deadline = time.monotonic() + seconds
         try:
-            eventually("every job final", lambda: not self.unfinished(), seconds)
+            # Seldom, and one is enough: looking at thousands of jobs is work for the server, too.
+            eventually("every job final", lambda: not self.unfinished("--last", "1") or time.sleep(0.2), seconds)
             eventually("nothing left in the cluster", lambda: not self.audit.left and not self.parts_left(),
                        max(1, deadline - time.monotonic()))
         except AssertionError as error:

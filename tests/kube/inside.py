@@ -88,7 +88,7 @@ class Inside:
             dns.await_ready(self.programs)
             self._done("real nodes")
         if self._options["fake_nodes"]:
-            kwok.start(self.programs, self.pki, self._folder, config, self._options["ports"], self._options["version"])
+            kwok.start(self.programs, self.pki, self._folder, config, self._options)
             kwok.add_nodes(api, self._options["fake_nodes"])
             self._done("fake nodes")
 

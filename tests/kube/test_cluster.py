@@ -61,7 +61,14 @@ class InNamespace(unittest.TestCase):
         try:
             return eventually(f"the end of job {name}", ended, seconds)
         except AssertionError as error:
-            raise AssertionError(f"{error}\n{cluster.kubectl('-n', self.space, 'describe', 'pods')[-4000:]}") from None
+            raise AssertionError(f"{error}\n{self.why_not(path, name)}") from None
+
+    def why_not(self, path, name):
+        """What the Job says, and its pods that are not over, with their nodes."""
+        late = [pod for pod in self.pods(name) if pod["status"]["phase"] not in ("Succeeded", "Failed")]
+        nodes = [cluster.kubectl("get", "node", pod["spec"].get("nodeName", "none"), is_checked=False) for pod in late[:3]]
+        return "\n".join([json.dumps(cluster.api.get(path)["status"])[:2000], f"{len(late)} pods are not over",
+                          json.dumps([pod["status"] for pod in late[:3]]), *nodes])[:8000]
 
     def pods(self, name):
         found = cluster.api.get(f"/api/v1/namespaces/{self.space}/pods?labelSelector=job-name={name}")["items"]

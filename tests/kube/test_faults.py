@@ -8,43 +8,28 @@ import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from kube import requirements, versions  # noqa: E402
-from kube.cluster import Cluster  # noqa: E402
-from kube.fake_jobs import FakeJobs  # noqa: E402
-from kube.fault_proxy import FaultProxy  # noqa: E402
+from kube.fake_jobs import SEED, FakeJobs, asked, replay, start_cluster, stop_cluster  # noqa: E402
 from kube.faults import Faults  # noqa: E402
 
-WITHOUT = requirements.for_control_plane(versions.chosen())
-FAULTS = int(os.environ.get("MUSTER_KUBE_FAULTS", "100"))
-SEED = int(os.environ.get("MUSTER_KUBE_SEED", str(random.randrange(1 << 30))))
+FAULTS = asked("FAULTS", 100)
 AT_ONCE = 16
 CONVERGED = 30  # seconds after the last fault
-cluster = None
 
 
 def setUpModule():
-    global cluster
-    if not WITHOUT:
-        cluster = FakeJobs.cluster = Cluster(fake_nodes=20).start()
+    start_cluster(fake_nodes=20)
 
 
 def tearDownModule():
-    if cluster:
-        cluster.stop()
-    if WITHOUT:
-        print("not run: faults of the API server:", "; ".join(WITHOUT), file=sys.stderr)
+    stop_cluster("faults of the API server")
 
 
-@unittest.skipIf(WITHOUT, "; ".join(WITHOUT))
 class ApiFaults(FakeJobs):
     def kubeconfig_of(self):
-        self.proxy = FaultProxy(cluster, Faults(SEED, FAULTS))
-        self.proxy.__enter__()
-        self.addCleanup(self.proxy.__exit__)
-        return self.proxy.kubeconfig(self.temporary_file("kubeconfig"))
+        return self.through_proxy(Faults(SEED, FAULTS))
 
     def test_nothing_is_lost_or_made_twice(self):
-        print(f"replay: MUSTER_KUBE_SEED={SEED} MUSTER_KUBE_FAULTS={FAULTS} python3 tests/kube/test_faults.py", flush=True)
+        print(replay("test_faults", faults=FAULTS), flush=True)
         rng, faults, number, aborted = random.Random(SEED), self.proxy.faults, 0, set()
         while faults.left > 0:
             waiting = self.unfinished()

@@ -9,35 +9,24 @@ import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from kube import requirements, versions  # noqa: E402
-from kube.cluster import Cluster  # noqa: E402
-from kube.fake_jobs import FakeJobs  # noqa: E402
+from kube.fake_jobs import SEED, FakeJobs, asked, replay, start_cluster, stop_cluster  # noqa: E402
 from support.world import eventually  # noqa: E402
 
-WITHOUT = requirements.for_control_plane(versions.chosen())
-KILLS = int(os.environ.get("MUSTER_KUBE_KILLS", "50"))
-SEED = int(os.environ.get("MUSTER_KUBE_SEED", str(random.randrange(1 << 30))))
+KILLS = asked("KILLS", 50)
 AT_ONCE = 24
-cluster = None
 
 
 def setUpModule():
-    global cluster
-    if not WITHOUT:
-        cluster = FakeJobs.cluster = Cluster(fake_nodes=20).start()
+    start_cluster(fake_nodes=20)
 
 
 def tearDownModule():
-    if cluster:
-        cluster.stop()
-    if WITHOUT:
-        print("not run: kills of the server:", "; ".join(WITHOUT), file=sys.stderr)
+    stop_cluster("kills of the server")
 
 
-@unittest.skipIf(WITHOUT, "; ".join(WITHOUT))
 class Kills(FakeJobs):
     def test_a_server_killed_at_random_loses_and_doubles_nothing(self):
-        print(f"replay: MUSTER_KUBE_SEED={SEED} MUSTER_KUBE_KILLS={KILLS} python3 tests/kube/test_kills.py", flush=True)
+        print(replay("test_kills", kills=KILLS), flush=True)
         rng, done, errors = random.Random(SEED), threading.Event(), []
 
         def submitter(lane):

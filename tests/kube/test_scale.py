@@ -6,32 +6,21 @@ import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from kube import requirements, versions  # noqa: E402
-from kube.cluster import Cluster  # noqa: E402
-from kube.fake_jobs import FakeJobs  # noqa: E402
-from kube.fault_proxy import FaultProxy  # noqa: E402
+from kube.fake_jobs import FakeJobs, asked, start_cluster, stop_cluster  # noqa: E402
 
-WITHOUT = requirements.for_control_plane(versions.chosen())
-NODES = int(os.environ.get("MUSTER_KUBE_NODES", "200"))
-JOBS = int(os.environ.get("MUSTER_KUBE_JOBS", "100"))
-PODS = int(os.environ.get("MUSTER_KUBE_PODS", "500"))
-MEMORY = int(os.environ.get("MUSTER_KUBE_MEMORY", "0"))  # MiB that the server may have at most; 0: any
-SECONDS = int(os.environ.get("MUSTER_KUBE_SECONDS", "900"))
-cluster = None
+NODES = asked("NODES", 200)
+JOBS = asked("JOBS", 100)
+PODS = asked("PODS", 500)
+MEMORY = asked("MEMORY", 0)  # MiB that the server may have at most; 0: any
+SECONDS = asked("SECONDS", 900)
 
 
 def setUpModule():
-    global cluster
-    if not WITHOUT:
-        cluster = FakeJobs.cluster = Cluster(fake_nodes=NODES).start()
-        print("up:", cluster.seconds, file=sys.stderr)
+    start_cluster(fake_nodes=NODES)
 
 
 def tearDownModule():
-    if cluster:
-        cluster.stop()
-    if WITHOUT:
-        print("not run: many jobs on many nodes:", "; ".join(WITHOUT), file=sys.stderr)
+    stop_cluster("many jobs on many nodes")
 
 
 def peak_of(pid):
@@ -40,13 +29,9 @@ def peak_of(pid):
         return next(int(line.split()[1]) for line in file if line.startswith("VmHWM:")) / 1024
 
 
-@unittest.skipIf(WITHOUT, "; ".join(WITHOUT))
 class Scale(FakeJobs):
     def kubeconfig_of(self):
-        self.proxy = FaultProxy(cluster)  # only counts
-        self.proxy.__enter__()
-        self.addCleanup(self.proxy.__exit__)
-        return self.proxy.kubeconfig(self.temporary_file("kubeconfig"))
+        return self.through_proxy()  # which only counts
 
     def test_all_of_them_finish(self):
         began = time.monotonic()

@@ -13,7 +13,9 @@ std::string shown_at(const json::object& object, std::string_view name) {
 }
 
 std::optional<WallTime> time_at(const json::object& object, std::string_view name) {
-  const auto at = parse_rfc3339(text_at(object, name));
+  const auto text = text_at(object, name);
+  if (text.empty()) return std::nullopt;
+  const auto at = parse_rfc3339(text);
   return at ? std::optional(*at) : std::nullopt;
 }
 

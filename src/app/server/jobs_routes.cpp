@@ -63,6 +63,14 @@ Result<JobFilter> filter_of(const http::Request& request) {
   return filter;
 }
 
+Result<bool> wants_table(const http::Request& request) {
+  const auto view = request.parameter("view");
+  if (!view) return false;
+  if (*view == "table") return true;
+  return fail(Kind::usage, fmt::format("no view \"{}\"", printable(*view)),
+              "leave it out, or say table");
+}
+
 /// Finds the job by what was typed, then lets `act` send a command; its answer is the job's
 /// document.
 void command(Office& office, const Ask& ask, const std::string& id,
@@ -140,6 +148,12 @@ void submit_batch(Office& office, const Ask& ask) {
 void list_jobs(Office& office, const Ask& ask) {
   const auto filter = filter_of(ask->request());
   if (!filter) return ask->answer(api::response_of(filter.error()));
+  const auto is_table = wants_table(ask->request());
+  if (!is_table) return ask->answer(api::response_of(is_table.error()));
+  if (*is_table)
+    return read(office, ask, [&office, filter = *filter](Records& records) {
+      return office.rows.list(records, filter, *office.driver.picture(), office.clock.now());
+    });
   read(office, ask, [&office, filter = *filter](Records& records) -> Result<std::string> {
     TRY(const auto rows, records.list(filter));
     TRY(const auto places, queue_places(records, rows));

@@ -9,6 +9,7 @@
 #include "app/server/env_store.hpp"
 #include "app/server/fleet.hpp"
 #include "app/server/intake.hpp"
+#include "app/server/job_rows.hpp"
 #include "app/server/readers.hpp"
 #include "base/log.hpp"
 #include "edge/http/server.hpp"
@@ -39,6 +40,7 @@ struct Office {
   std::function<Defaults()> defaults;  // as the configuration says now
   std::function<Result<Defaults>(const std::string& cluster)> defaults_of;
   std::function<std::vector<ClusterSight>()> clusters;
+  JobRows rows;
   http::Server* http = nullptr;  // set once it listens
   Followers* followers = nullptr;
 };

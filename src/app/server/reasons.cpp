@@ -49,10 +49,13 @@ std::int64_t passed_before(const driver::Picture& picture, const Job& job) {
 }  // namespace
 
 Result<QueuePlaces> queue_places(Records& records, const std::vector<JobRow>& rows) {
-  QueuePlaces places;
   const bool any = std::any_of(rows.begin(), rows.end(),
                                [](const auto& row) { return row.job.state == JobState::queued; });
-  if (!any) return places;
+  return any ? queue_places(records) : QueuePlaces{};
+}
+
+Result<QueuePlaces> queue_places(Records& records) {
+  QueuePlaces places;
   TRY(const auto queue, records.queue());
   for (std::size_t i = 0; i < queue.size(); ++i) places[queue[i]] = static_cast<std::int64_t>(i);
   return places;

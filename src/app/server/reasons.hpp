@@ -11,6 +11,7 @@ namespace muster::server {
 /// For each queued job, how many come before it.
 using QueuePlaces = std::unordered_map<JobSeq, std::int64_t>;
 
+Result<QueuePlaces> queue_places(Records& records);
 /// Only looked up when a row is queued.
 Result<QueuePlaces> queue_places(Records& records, const std::vector<JobRow>& rows);
 std::vector<Reason> reasons_of(const driver::Picture& picture, Now now, const Job& job,

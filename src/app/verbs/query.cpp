@@ -10,8 +10,10 @@ namespace {
 
 constexpr std::size_t kShown = 30;
 
-std::vector<std::pair<std::string, std::string>> filters(const Parsed& parsed) {
+std::vector<std::pair<std::string, std::string>> filters(const Context& context,
+                                                         const Parsed& parsed) {
   std::vector<std::pair<std::string, std::string>> query;
+  if (!wants_record(context)) query.emplace_back("view", "table");
   if (const auto state = parsed.value("state")) query.emplace_back("state", *state);
   if (const auto user = parsed.value("user")) query.emplace_back("user", *user);
   const auto last = parsed.value("last");
@@ -30,7 +32,8 @@ Result<> print_names(Context& context, std::string_view document) {
 }
 
 Result<int> list(Context& context, const Parsed& parsed) {
-  TRY(const auto document, call_again(context, {.route = "jobs.list", .query = filters(parsed)}));
+  TRY(const auto document,
+      call_again(context, {.route = "jobs.list", .query = filters(context, parsed)}));
   if (wants_record(context))
     TRY_VOID(print_record(context, document));
   else if (context.globals.format == Format::name)

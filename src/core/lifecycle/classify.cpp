@@ -80,8 +80,11 @@ void add_usage(AttemptEnded& out, const std::vector<NodeEnd>& ends) {
       out.cpu_s += static_cast<double>(rank.cpu_us) / 1e6;
       out.peak_bytes = std::max(out.peak_bytes, rank.peak_bytes);
       out.oom_kills += rank.oom_kills;
-      if (!out.started_at || rank.started < *out.started_at) out.started_at = rank.started;
-      if (!out.ended_at || rank.ended > *out.ended_at) out.ended_at = rank.ended;
+      // A record that had to be cut tells no times: those of the events stand.
+      if (rank.started.us > 0 && (!out.started_at || rank.started < *out.started_at))
+        out.started_at = rank.started;
+      if (rank.ended.us > 0 && (!out.ended_at || rank.ended > *out.ended_at))
+        out.ended_at = rank.ended;
     }
   }
 }

@@ -18,6 +18,7 @@ constexpr int kTries = 3;
 constexpr int kWaits = 100;  // each of them as long as the client is patient
 constexpr auto kRest =
     std::chrono::seconds(10);  // before a log that is not there is asked for again
+constexpr auto kPause = std::chrono::seconds(1);      // before a log that ended is followed again
 constexpr Duration kSilence = std::chrono::hours(4);  // of a rank that says nothing
 
 WallTime now() { return {fs::walltime_us()}; }
@@ -41,6 +42,22 @@ kube::ApiResult<> pass(kube::Api& api, const DrawOrder& order, RankFiles& files)
   return streamed;
 }
 
+/// The node has no log, or none yet; nodes on paper never have one; or we may not read it.
+bool is_refused(const kube::ApiError& error) {
+  return error.code >= 400 && error.code < 500 && error.code != 401 && error.code != 408 &&
+         error.code != 429;
+}
+
+/// All of it came while the pod ran. A record that tells no sizes has lost them for lack of room,
+/// or there is nothing: the cluster is asked.
+bool is_complete(RankFiles& files, const DrawOrder& order) {
+  if (!order.is_over || !order.record) return false;
+  const auto& ranks = order.record->ranks;
+  return files.has_all(*order.record) && std::any_of(ranks.begin(), ranks.end(), [](auto& rank) {
+           return rank.out_bytes > 0 || rank.err_bytes > 0;
+         });
+}
+
 /// False when there is nothing to be had for now.
 bool draw_all(kube::Api& api, const DrawOrder& order, Log& log) {
   auto files = RankFiles::open(order.dir);
@@ -48,6 +65,7 @@ bool draw_all(kube::Api& api, const DrawOrder& order, Log& log) {
     log.warn("a pod's log cannot be kept", {{"pod", order.pod}, {"error", to_line(files.error())}});
     return false;
   }
+  if (is_complete(*files, order)) return true;
   int waits = 0;
   for (int tries = 0; tries < kTries; ++tries) {
     const auto passed = pass(api, order, *files);
@@ -55,8 +73,7 @@ bool draw_all(kube::Api& api, const DrawOrder& order, Log& log) {
     if (passed) continue;  // the node had not written all of it yet
     log.debug("a pod's log broke off", {{"pod", order.pod}, {"error", to_line(passed.error())}});
     if (passed.error().kind == Kind::cancelled) return false;  // the next server draws the rest
-    // 400: the node has none, or none yet.
-    if (passed.error().code == 404 || passed.error().code == 400) {
+    if (is_refused(passed.error())) {
       if (!order.is_over) return false;
       break;
     }
@@ -82,7 +99,9 @@ void LogDrawer::draw(DrawOrder order) {
   {
     const std::lock_guard hold(mutex_);
     const auto same = [&](const DrawOrder& other) { return other.pod == order.pod; };
-    if (!order.is_over && (busy_.contains(order.pod) || following_ >= kFollowed)) return;
+    const auto busy = busy_.find(order.pod);
+    if (busy != busy_.end() && (busy->second || !order.is_over)) return;
+    if (!order.is_over && following_ >= kFollowed) return;
     const auto rest = resting_.find(order.pod);
     if (!order.is_over && rest != resting_.end() && Clock::now() < rest->second) return;
     const auto known = std::find_if(waiting_.begin(), waiting_.end(), same);
@@ -112,7 +131,7 @@ std::optional<DrawOrder> LogDrawer::next() {
     if (found != waiting_.end()) {
       auto order = std::move(*found);
       waiting_.erase(found);
-      busy_.insert(order.pod);
+      busy_.emplace(order.pod, order.is_over);
       if (!order.is_over) ++following_;
       return order;
     }
@@ -123,19 +142,21 @@ std::optional<DrawOrder> LogDrawer::next() {
 void LogDrawer::finished(const DrawOrder& order, bool is_drawn) {
   const std::lock_guard hold(mutex_);
   busy_.erase(order.pod);
-  if (is_drawn || order.is_over)
+  if (order.is_over)
     resting_.erase(order.pod);
   else
-    resting_[order.pod] = Clock::now() + kRest;
+    resting_[order.pod] = Clock::now() + (is_drawn ? kPause : kRest);
   if (!order.is_over) --following_;
 }
 
 void LogDrawer::work() {
   kube::Api api(cluster_, cancel_.stop());
   while (auto order = next()) {
-    finished(*order, draw_all(api, *order, log_));
-    changed_.notify_all();
+    const bool is_drawn = draw_all(api, *order, log_);
+    // Told before it is free again, so that nobody asks for it in between.
     if (order->is_over && !cancel_.is_set()) on_drawn_(order->pod);
+    finished(*order, is_drawn);
+    changed_.notify_all();
   }
 }
 

@@ -9,7 +9,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -54,8 +53,8 @@ class LogDrawer {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<DrawOrder> waiting_;                     // ended pods in front
-  std::set<std::string> busy_;                        // pods being drawn
-  std::map<std::string, Clock::time_point> resting_;  // running pods that had no log, until when
+  std::map<std::string, bool> busy_;                  // pods being drawn, and whether to their end
+  std::map<std::string, Clock::time_point> resting_;  // running pods not to be asked, until when
   std::size_t following_ = 0;                         // of them, how many still run
   std::vector<std::thread> threads_;
 };

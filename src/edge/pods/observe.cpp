@@ -112,7 +112,8 @@ Sight PodsBackend::ended_pod(const PodRow& row, const Member& member, Sight sigh
     return Alive{.state = AttemptState::stopping};
   }
   const bool is_end = std::holds_alternative<Ended>(sight) || std::holds_alternative<Lost>(sight);
-  const bool has_log = row.has_started && !row.is_gone;
+  // Without a container (a node on paper, some virtual ones) the log is asked for once, at the end.
+  const bool has_log = row.has_started && !row.is_gone && (is_end || row.has_container);
   if (has_log && (!is_end || !member.drawn.contains(row.index))) {
     drawer_->draw({.space = deps_.space,
                    .pod = row.name,

@@ -58,6 +58,11 @@ Phase phase_of(std::string_view word) {
   return Phase::pending;
 }
 
+WallTime time_of(const json::object& object, std::string_view name) {
+  const auto time = parse_rfc3339(text_at(object, name));
+  return time ? *time : WallTime{};
+}
+
 std::optional<Terminated> terminated(const json::object& status) {
   const auto& end = part(part(status, "state"), "terminated");
   if (end.empty()) return std::nullopt;
@@ -65,7 +70,9 @@ std::optional<Terminated> terminated(const json::object& status) {
                     .exit = static_cast<int>(number_at(end, "exitCode")),
                     .signal = static_cast<int>(number_at(end, "signal")),
                     .reason = brief(text_at(end, "reason")),
-                    .message = brief(text_at(end, "message"), kLongestRecord)};
+                    .message = brief(text_at(end, "message"), kLongestRecord),
+                    .started = time_of(end, "startedAt"),
+                    .ended = time_of(end, "finishedAt")};
 }
 
 std::string fix_for(std::string_view code) {
@@ -129,6 +136,7 @@ void read_containers(const json::object& status, PodRow& row) {
     const auto* ready = field(container, "ready");
     row.is_silent = !is_ready && row.is_running && ready != nullptr && *ready == json::value(true);
     row.ended = terminated(container);
+    row.has_container = !text_at(container, "containerID").empty();
     row.has_started = row.is_running || row.ended.has_value();
   }
 }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "base/time.hpp"
 #include "core/model/reason.hpp"
 
 namespace boost::json {
@@ -20,6 +21,8 @@ struct Terminated {
   int signal = 0;
   std::string reason;   // "Completed", "Error", "OOMKilled", "ContainerCannotRun", ...
   std::string message;  // the agent's record, or the runtime's words
+  WallTime started;     // by the node's clock; 0: not told
+  WallTime ended;
 };
 
 enum class Phase : std::uint8_t { pending, running, succeeded, failed };
@@ -38,6 +41,7 @@ struct PodRow {
   bool has_finalizer = false;  // ours: its end is not committed yet
   bool has_started = false;    // the main container runs or ran: there may be a log
   bool is_running = false;
+  bool has_container = false;       // the runtime named it: a log can be followed
   bool is_silent = false;           // runs, as far as is known: its node has stopped answering
   bool wants_code = false;          // its init container waits for the code
   std::optional<Reason> waits_for;  // what keeps it from running

@@ -35,12 +35,21 @@ Ended stopped(const Around& around) {
   return {ExitRecord{.ranks = {}, .killed_by = around.stop_why}};
 }
 
+/// What a record does not tell, for lack of room or because there is none, the container does.
+void fill_times(ExitRecord& record, const Terminated& end) {
+  for (auto& rank : record.ranks) {
+    if (rank.started.us == 0) rank.started = end.started;
+    if (rank.ended.us == 0) rank.ended = end.ended;
+  }
+}
+
 /// Boot clocks of different machines do not compare; their wall clocks nearly do.
 void use_wall_clock(ExitRecord& record) {
   for (auto& rank : record.ranks) rank.ended_run_us = rank.ended.us;
 }
 
 Sight recorded(const PodRow& row, ExitRecord record, const Around& around) {
+  fill_times(record, *row.ended);
   use_wall_clock(record);
   const bool has_count = std::any_of(record.ranks.begin(), record.ranks.end(),
                                      [](const auto& rank) { return rank.oom_kills > 0; });
@@ -68,10 +77,13 @@ Ended exit_of(const Terminated& end, const Around& around) {
     rank.signal = SIGKILL;
     rank.exit = 0;
   }
-  return {
-      ExitRecord{.ranks = {rank},
-                 .killed_by = "",
-                 .why = sentence("the container ended without a record of its agent", end.reason)}};
+  ExitRecord record{
+      .ranks = {rank},
+      .killed_by = "",
+      .why = sentence("the container ended without a record of its agent", end.reason)};
+  fill_times(record, end);
+  use_wall_clock(record);
+  return {std::move(record)};
 }
 
 bool could_not_run(const Terminated& end) {

@@ -40,7 +40,8 @@ Environment own_environment() {
 
 }  // namespace
 
-PodsBackend::PodsBackend(PodsDeps deps) : deps_(std::move(deps)) {
+PodsBackend::PodsBackend(PodsDeps deps)
+    : deps_(std::move(deps)), begun_(deps_.home, deps_.cluster->host() + "-" + deps_.space) {
   drawer_ = std::make_unique<LogDrawer>(deps_.cluster, deps_.log, [this](const std::string& pod) {
     // "m-<8hex>-<home4>-<attempt>-<index>-<random>"
     const auto parts = split(pod, '-');
@@ -155,19 +156,24 @@ void PodsBackend::tick(kube::Api& api) {
     if (hint_) hint_(roster_.refs());
     return;
   }
-  const bool is_settled = std::chrono::steady_clock::now() - began_ > kOrphanAge;
-  if (is_settled)
-    for (const auto& name : board_.job_names())
-      if (!roster_.knows(name)) {
-        Wish wish;
-        wish.is_orphan = true;
-        wishes_.add(name, std::move(wish));
-      }
+  if (std::chrono::steady_clock::now() - began_ > kOrphanAge) want_orphans_gone();
   int questions = kQuestions;
   for (const auto& ref : roster_.refs()) {
     const auto name = name_of(ref);
     if (const auto member = roster_.find(name)) look_after(api, name, *member, questions);
   }
+}
+
+/// Jobs that nobody here knows, and what a launch made before its server died.
+void PodsBackend::want_orphans_gone() {
+  auto names = board_.job_names();
+  for (auto& name : begun_.names()) names.push_back(std::move(name));
+  for (const auto& name : names)
+    if (!roster_.knows(name)) {
+      Wish wish;
+      wish.is_orphan = true;
+      wishes_.add(name, std::move(wish));
+    }
 }
 
 /// Pods that are not there: perhaps nobody makes them, perhaps nobody has told us. Asked less and

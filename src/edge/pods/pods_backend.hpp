@@ -15,6 +15,7 @@
 #include "base/log.hpp"
 #include "edge/kube/cluster.hpp"
 #include "edge/kube/watch.hpp"
+#include "edge/pods/begun.hpp"
 #include "edge/pods/board.hpp"
 #include "edge/pods/impasse.hpp"
 #include "edge/pods/log_drawer.hpp"
@@ -74,6 +75,7 @@ class PodsBackend final : public Backend, public SeesFromAfar {
   // From time to time.
   void tick_loop();
   void tick(kube::Api& api);
+  void want_orphans_gone();
   void ask_about(kube::Api& api, const std::string& name, const Member& member);
   void look_after(kube::Api& api, const std::string& name, const Member& member, int& questions);
   void end_impasse(const std::string& name, const Member& member,
@@ -88,6 +90,7 @@ class PodsBackend final : public Backend, public SeesFromAfar {
   std::string attempt_dir(const AttemptRef& ref, int node) const;
 
   PodsDeps deps_;
+  Begun begun_;
   Board board_;
   Roster roster_;
   Wishes wishes_;

@@ -125,6 +125,7 @@ void PodsBackend::launch(kube::Api& api, const std::string& name, Wish& wish) {
                                        .code = code->from,
                                        .enforced = enforced(api)});
   if (!objects) return refuse(objects.error());
+  begun_.add(name);
   const auto created = create(api, deps_.space, *objects);
   if (!created && is_final_refusal(created.error())) return refuse(created.error());
   if (!created) {
@@ -134,6 +135,7 @@ void PodsBackend::launch(kube::Api& api, const std::string& name, Wish& wish) {
   const auto dir = fmt::format("{}/jobs/{}/a{}", deps_.home, wish.ref.job.str(), wish.ref.attempt);
   (void)fs::make_dirs(dir);
   (void)fs::write_whole(dir + "/created", name + "\n" + launch.plan->folder.snapshot + "\n");
+  begun_.remove(name);
   roster_.change(name, [&](Member& one) {
     one.was_created = true;
     one.is_absent = false;
@@ -183,6 +185,7 @@ void PodsBackend::acknowledge(kube::Api& api, const std::string& name, Wish& wis
     wish.acknowledged.insert(0);  // once more
     return;
   }
+  begun_.remove(name);
   board_.forget(name);
   roster_.forget(name);
 }
@@ -264,6 +267,7 @@ void PodsBackend::remove_orphan(kube::Api& api, const std::string& name, Wish& w
     if (pod.has_finalizer && !pod.is_gone)
       if (!release(api, deps_.space, pod.name)) return;
   if (!remove_parts(api, deps_.space, name) || !remove(api, deps_.space, name)) return;
+  begun_.remove(name);
   board_.forget(name);
   wish.is_orphan = false;
 }

@@ -47,13 +47,18 @@ std::string_view way_of(const JobFilter& filter, std::optional<bool> half) {
   return by_state ? " INDEXED BY jobs_final" : " NOT INDEXED";
 }
 
+enum class Specs { with, without };
+
 /// Parameters: ?1 after, ?2 limit, ?3 user, ?4... states. What the filter leaves out is not in it,
 /// and `final` is a literal: partial indexes serve literals only.
-std::string sql_of(const JobFilter& filter) {
+std::string sql_of(const JobFilter& filter, Specs specs) {
   const auto half = half_of(filter);
-  std::string sql = "SELECT j.seq, j.final, j.body, e.version, e.body FROM jobs j";
+  std::string sql = specs == Specs::with
+                        ? "SELECT j.seq, j.final, j.body, e.version, e.body FROM jobs j"
+                        : "SELECT j.seq, j.body FROM jobs j";
   sql += way_of(filter, half);
-  sql += " CROSS JOIN events e ON e.seq = j.submitted_event WHERE";
+  if (specs == Specs::with) sql += " CROSS JOIN events e ON e.seq = j.submitted_event";
+  sql += " WHERE";
   sql += filter.newest_first && filter.after > 0 ? " j.seq < ?1" : " j.seq > ?1";
   if (half) sql += *half ? " AND j.final = 1" : " AND j.final = 0";
   if (!filter.user.empty()) sql += " AND j.user = ?3";
@@ -98,7 +103,7 @@ EventRow event_of(const Statement& rows) {
 
 Result<std::vector<JobRow>> Records::list(const JobFilter& filter) {
   std::vector<JobRow> jobs;
-  TRY(auto rows, db_.statement(sql_of(filter)));
+  TRY(auto rows, db_.statement(sql_of(filter, Specs::with)));
   bind_filter(rows, filter);
   for (;;) {
     // While this statement is under way the snapshot stands, for the attempts as well.
@@ -109,13 +114,28 @@ Result<std::vector<JobRow>> Records::list(const JobFilter& filter) {
   }
 }
 
-Result<JobDetail> Records::detail(JobSeq seq) {
-  TRY(auto snapshot, Transaction::begin(db_, Access::read));
+Result<> Records::each(const JobFilter& filter,
+                       const std::function<Result<>(const StoredJob&)>& see) {
+  TRY(auto rows, db_.statement(sql_of(filter, Specs::without)));
+  bind_filter(rows, filter);
+  for (;;) {
+    TRY(const bool has_row, rows.step());
+    if (!has_row) return {};
+    TRY_VOID(see({.seq = rows.integer(0), .body = rows.text(1)}));
+  }
+}
+
+Result<JobRow> Records::row(JobSeq seq) {
   TRY(auto rows, db_.statement("SELECT j.seq, j.final, j.body, e.version, e.body FROM jobs j"
                                " JOIN events e ON e.seq = j.submitted_event WHERE j.seq = ?1"));
   TRY(const bool found, rows.bind(seq).step());
   if (!found) return no_job(seq);
-  TRY(auto row, row_of(db_, rows));
+  return row_of(db_, rows);
+}
+
+Result<JobDetail> Records::detail(JobSeq seq) {
+  TRY(auto snapshot, Transaction::begin(db_, Access::read));
+  TRY(auto row, this->row(seq));
   TRY(auto attempts, attempts_of(db_, seq));
   return JobDetail{std::move(row.job), std::move(row.spec), std::move(attempts)};
 }

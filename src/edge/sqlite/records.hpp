@@ -2,6 +2,7 @@
 /// answer is one snapshot; nothing here waits for the writer, or makes it wait.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -17,6 +18,12 @@ namespace muster {
 struct JobRow {
   Job job;  // with its live attempt, where there is one
   JobSpec spec;
+};
+
+/// A job's row as it is stored: enough to see whether it has changed.
+struct StoredJob {
+  JobSeq seq = 0;
+  std::string_view body;  // valid during the call it is given to
 };
 
 struct JobFilter {
@@ -50,6 +57,10 @@ class Records {
   explicit Records(sqlite::Db db) : db_(std::move(db)) {}
 
   Result<std::vector<JobRow>> list(const JobFilter& filter);
+  /// The same, one after the other and as they are stored; `row` reads one of them in full, from
+  /// the same snapshot.
+  Result<> each(const JobFilter& filter, const std::function<Result<>(const StoredJob&)>& see);
+  Result<JobRow> row(JobSeq seq);
   /// What a person typed: a full id, else the only id that begins with it, else the only one that
   /// ends with it, else the only job of that name. Kind::usage lists candidates when there are
   /// several, Kind::not_found names the nearest.

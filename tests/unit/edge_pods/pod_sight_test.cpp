@@ -66,6 +66,20 @@ TEST(PodRow, KeepsWhatDecides) {
   EXPECT_FALSE(read_pod(json::object{}));
 }
 
+TEST(PodSight, TimesThatNoRecordTellsAreTheContainers) {
+  constexpr auto kTimes =
+      R"("startedAt":"2026-01-01T00:00:00Z","finishedAt":"2026-01-01T00:00:05Z")";
+  ExitRecord cut{.ranks = {{.rank = 0, .exit = 3}}};
+  for (const auto& message : {std::string(), encode(cut)}) {
+    auto status = terminated(3, "Error", message, "Failed");
+    status.insert(status.find("\"exitCode\""), std::string(kTimes) + ",");
+    const auto rank = std::get<Ended>(sight(status)).record.ranks.at(0);
+    EXPECT_EQ(rank.started, *parse_rfc3339("2026-01-01T00:00:00Z")) << message;
+    EXPECT_EQ(rank.ended, *parse_rfc3339("2026-01-01T00:00:05Z")) << message;
+    EXPECT_EQ(rank.ended_run_us, rank.ended.us);
+  }
+}
+
 TEST(PodSight, AnEndOfItsOwnStandsWhenTheRestWasStopped) {
   const auto failed = terminated(4, "Error", "", "Failed");
   const auto own = std::get<Ended>(sight(failed, {.stop_why = "gang"}));

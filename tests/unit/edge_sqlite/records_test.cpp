@@ -66,6 +66,28 @@ TEST_F(RecordsTest, ARowHasItsSpecAndItsLiveAttempt) {
   EXPECT_EQ(encode(rows[0].spec), encode(test::spec_of(job)));
 }
 
+TEST_F(RecordsTest, StoredRowsComeOneByOneAndChangeWithTheirJob) {
+  auto job = submit(1);
+  submit(2);
+  const auto bodies = [&] {
+    std::map<JobSeq, std::string> seen;
+    must(records->each({.newest_first = true}, [&](const StoredJob& stored) -> Result<> {
+      seen[stored.seq] = stored.body;
+      EXPECT_EQ(must(records->row(stored.seq)).job.seq, stored.seq) << "within the same snapshot";
+      return {};
+    }));
+    return seen;
+  };
+  const auto before = bodies();
+  ASSERT_EQ(before.size(), 2U);
+  EXPECT_EQ(bodies(), before);
+  must(store->commit(writer.place(job)));
+  const auto after = bodies();
+  EXPECT_NE(after.at(1), before.at(1));
+  EXPECT_EQ(after.at(2), before.at(2));
+  EXPECT_EQ(records->row(3).error().kind, Kind::not_found);
+}
+
 TEST_F(RecordsTest, AFilterKeepsWhatItNames) {
   auto done = submit(1);
   auto placed = submit(2);

@@ -41,6 +41,19 @@ TEST(Classify, WhoeverWasToldToEndDidNotSucceed) {
   EXPECT_FALSE(end.evidence.empty());
 }
 
+TEST(Classify, ARecordWithoutTimesTellsNone) {
+  auto cut = record_of(2);
+  cut.ranks[0].started = cut.ranks[0].ended = {};
+  cut.ranks[1].started = {5};
+  cut.ranks[1].ended = {9};
+  const auto end = verdict(placed_job(1, 2), {end_of(cut)});
+  EXPECT_EQ(end.started_at, WallTime{5});
+  EXPECT_EQ(end.ended_at, WallTime{9});
+  cut.ranks.pop_back();
+  EXPECT_EQ(verdict(placed_job(), {end_of(cut)}).started_at, std::nullopt);
+  EXPECT_EQ(verdict(placed_job(), {end_of(cut)}).ended_at, std::nullopt);
+}
+
 TEST(Classify, AnExitCodeIsTheUsersOwn) {
   const auto end = verdict(placed_job(), {end_of(record_of(1, 3))});
   EXPECT_EQ(end.cause, Cause::user_code);
