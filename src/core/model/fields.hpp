@@ -201,7 +201,6 @@ void fields(V& v, Job& x) {
   v("retries", x.retries);
   v("grace_us", x.grace);
   v("state", x.state);
-  v("unreachable", x.unreachable);
   v("cancelled_by", x.cancelled_by);
   v("attempts", x.attempts);
   v("spent", x.spent);
