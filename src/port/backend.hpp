@@ -39,4 +39,11 @@ struct SeesFromAfar {
   virtual std::string blindness() const = 0;
 };
 
+/// Of a backend whose attempts may fetch their code from here. Any thread.
+struct AdmitsPods {
+  virtual ~AdmitsPods() = default;
+  /// Whether this is the token of a live attempt that runs exactly this snapshot.
+  virtual bool may_take(std::string_view token, std::string_view snapshot) const = 0;
+};
+
 }  // namespace muster

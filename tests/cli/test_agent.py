@@ -493,13 +493,71 @@ class Code(World):
     def test_from_a_stream_that_comes_while_it_waits(self):
         pod = self.code_pod().start()
         eventually("it waits", lambda: pod.state() == "preparing")
-        done = subprocess.run([BINARY, "agent", "receive", os.path.join(pod.root, "code")], input=self.bundle, capture_output=True, check=True, env={})
+        receive = [BINARY, "agent", "receive", os.path.join(pod.root, "code"), "--plan", pod.plan]
+        done = subprocess.run(receive, input=self.bundle, capture_output=True, check=True, env={})
         self.assertEqual(done.stdout.decode().strip(), self.id)
         pod.finish()
         self.assert_same_tree(pod)
         # Who comes later with nothing finds it there.
-        again = subprocess.run([BINARY, "agent", "receive", os.path.join(pod.root, "code")], stdin=subprocess.DEVNULL, capture_output=True, check=True, env={})
+        again = subprocess.run(receive, stdin=subprocess.DEVNULL, capture_output=True, check=True, env={})
         self.assertEqual(again.stdout, done.stdout)
+
+    # From the first node ------------------------------------------------------------------------
+
+    free_port = Cases.free_port
+
+    def code_gang(self, tokens=("right", "right")):
+        """Two nodes whose code is to be sent; the second asks the first."""
+        ports = {"MUSTER_BARRIER_PORT": self.free_port(), "MUSTER_CODE_PORT": self.free_port()}
+        pods = []
+        for n, token in enumerate(tokens):
+            plan = self.plan(sys.executable, "train.py", nodes=2, env={"PATH": os.environ["PATH"], "MASTER_ADDR": "127.0.0.1"},
+                             folder={"snapshot": self.id, "name": "proj", "token": token})
+            pods.append(self.pod(plan, name=f"code{n}", env={**ports, "JOB_COMPLETION_INDEX": str(n)}))
+        return pods
+
+    def receive(self, pod, **more):
+        words = [BINARY, "agent", "receive", os.path.join(pod.root, "code"), "--plan", pod.plan]
+        return subprocess.run(words, capture_output=True, env={**pod.env, "MUSTER_CODE_TIMEOUT": "2s"}, **more)
+
+    def test_the_others_get_it_from_the_first_node(self):
+        first, second = self.code_gang()
+        self.assertEqual(self.receive(first, input=self.bundle).returncode, 0)
+        first.start()
+        eventually("the first gives it out", lambda: self.receive(second, stdin=subprocess.DEVNULL).returncode == 0)
+        second.start()
+        for pod in (first, second):
+            self.assertEqual(pod.finish(), 0, pod.err)
+        self.assertEqual(first.streams()[(0, "o")], self.digest)
+        self.assertEqual(second.streams()[(1, "o")], self.digest)
+        eventually("nobody gives it out any more", lambda: not self.is_open(first.env["MUSTER_CODE_PORT"]))
+
+    def is_open(self, port):
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", int(port))) == 0
+
+    def test_another_token_gets_nothing_and_a_stream_still_helps(self):
+        first, second = self.code_gang(("right", "wrong"))
+        self.assertEqual(self.receive(first, input=self.bundle).returncode, 0)
+        first.start()
+        eventually("the first gives it out", lambda: self.is_open(first.env["MUSTER_CODE_PORT"]))
+        refused = self.receive(second, stdin=subprocess.DEVNULL)
+        self.assertEqual(refused.returncode, 6, refused)
+        waiting = subprocess.Popen([BINARY, "agent", "receive", os.path.join(second.root, "code"), "--plan", second.plan],
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, env=second.env)
+        self.assertEqual(self.receive(second, input=self.bundle).returncode, 0)
+        self.assertEqual(waiting.communicate(timeout=60)[0].decode().strip(), self.id)
+
+    def test_a_bundle_of_another_snapshot_is_refused(self):
+        pod = self.code_pod()
+        with open(pod.plan, encoding="utf-8") as file:
+            text = file.read()
+        with open(pod.plan, "w", encoding="utf-8") as file:
+            file.write(text.replace(self.id, "ab" * 32))
+        receive = [BINARY, "agent", "receive", os.path.join(pod.root, "code"), "--plan", pod.plan]
+        done = subprocess.run(receive, input=self.bundle, capture_output=True, env={})
+        self.assertEqual(done.returncode, 9, done)
+        self.assertIn(b"another snapshot", done.stderr)
 
     def test_from_a_store_and_in_the_order_the_plan_says(self):
         pod = self.code_pod(store=f"bundle:///no/such/bundle\nfile://{self.base}/nothing\n{self.store}")

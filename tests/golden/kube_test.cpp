@@ -38,6 +38,7 @@ JobSpec gang_spec() {
   spec.pod->resources = {{"rdma/ib", 4}};
   spec.pod->node_selector = {{"kubernetes.azure.com/accelerator", "nvidia"}};
   spec.pod->tolerations = {{"sku", "gpu", "NoSchedule"}};
+  spec.pod->store = CodeStore{.claim = "team-code", .folder = "/mnt/team-code"};
   spec.time_limit = std::chrono::hours(2);
   return spec;
 }
@@ -75,6 +76,19 @@ TEST(GoldenKube, PullSecretsServiceAccountPriorityNamespaceAndVolumes) {
 }
 
 TEST(GoldenKube, CodeByStream) { expect_objects("stream", render::plain_spec(), CodeFrom::stream); }
+
+TEST(GoldenKube, CodeFromAStoreThatItsPodsOnlyRead) {
+  auto spec = render::plain_spec();
+  spec.pod->store = CodeStore{.claim = "team-code", .folder = "/mnt/team-code"};
+  expect_objects("store", spec, CodeFrom::store);
+}
+
+TEST(GoldenKube, CodeThroughAPodIntoAClaim) {
+  auto spec = render::plain_spec();
+  spec.pod->store = CodeStore{.claim = "team-code", .folder = {}};
+  spec.pod->pod_security = PodSecurity::restricted;
+  expect_objects("claim", spec, CodeFrom::claim);
+}
 
 TEST(GoldenKube, TheSettingsOfPodsAsTheyAreStored) {
   const auto text = encode(*gang_spec().pod);

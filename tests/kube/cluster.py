@@ -168,6 +168,13 @@ class Cluster:
     def mend(self, node):
         ask(self.name, "mend", node=node)
 
+    def close_port(self, node, port):
+        """Pods of a real node neither reach this port elsewhere nor are they reached at it."""
+        ask(self.name, "close port", node=node, port=port)
+
+    def open_port(self, node, port):
+        ask(self.name, "open port", node=node, port=port)
+
     def power_off(self, node):
         """Kills everything on a real node at once."""
         ask(self.name, "power off", node=node)

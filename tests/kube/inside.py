@@ -146,6 +146,8 @@ ORDERS = {
     "start": lambda cluster, order: cluster.programs.restart(order["program"]),
     "cut": lambda cluster, order: net.cut(node_of(cluster, order).index, True),
     "mend": lambda cluster, order: net.cut(node_of(cluster, order).index, False),
+    "close port": lambda cluster, order: node_of(cluster, order).filter_port(order["port"], True),
+    "open port": lambda cluster, order: node_of(cluster, order).filter_port(order["port"], False),
     "power off": lambda cluster, order: node_of(cluster, order).power_off(),
     "power on": lambda cluster, order: node_of(cluster, order).power_on(),
 }

@@ -36,6 +36,10 @@ class Node:
     def enter(self, *argv):
         return enter(self._holder, *argv)
 
+    def filter_port(self, port, is_closed):
+        """Whether packets to this port pass through the node, to its pods and from them."""
+        tool(*self.enter("iptables", "-I" if is_closed else "-D", "FORWARD", "-p", "tcp", "--dport", str(port), "-j", "DROP"))
+
     def make(self, count):
         """Namespaces, mounts, network, groups, configuration: all but the programs."""
         for name in ("cni", "kubelet", "pods", "opt"):

@@ -1,4 +1,3 @@
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -12,6 +11,7 @@
 #include "base/text.hpp"
 #include "base/unique_fd.hpp"
 #include "base/units.hpp"
+#include "edge/http/tcp_listener.hpp"
 #include "edge/process/clocks.hpp"
 
 namespace muster::agent {
@@ -19,29 +19,6 @@ namespace {
 
 constexpr std::size_t kLongestHello = 256;
 constexpr std::size_t kMostStrangers = 64;  // who have not said yet who they are
-
-Result<UniqueFd> listen_on(int port) {
-  // Both families at once; where a kernel has one only, that one.
-  for (const int family : {AF_INET6, AF_INET}) {
-    UniqueFd fd(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-    if (!fd) continue;
-    const int on = 1, off = 0;
-    ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    sockaddr_in6 six{};
-    six.sin6_family = AF_INET6;
-    six.sin6_port = htons(static_cast<std::uint16_t>(port));
-    sockaddr_in four{};
-    four.sin_family = AF_INET;
-    four.sin_port = six.sin6_port;
-    const bool is_six = family == AF_INET6;
-    if (is_six) ::setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
-    const int bound = is_six
-                          ? ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&six), sizeof six)
-                          : ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&four), sizeof four);
-    if (bound == 0 && ::listen(fd.get(), 1024) == 0) return fd;
-  }
-  return fail_errno(fmt::format("cannot listen on port {} for the other nodes", port), errno);
-}
 
 struct Peer {
   UniqueFd fd;
@@ -142,7 +119,8 @@ class Gathering {
 }  // namespace
 
 Result<> gather_peers(const BarrierPlan& plan) {
-  TRY(auto listener, listen_on(plan.port));
+  TRY(auto listener,
+      within(http::listen_tcp({.host = {}, .port = plan.port}), "for the other nodes"));
   return Gathering(plan, std::move(listener)).run();
 }
 

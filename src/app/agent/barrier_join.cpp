@@ -1,14 +1,12 @@
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <ctime>
 
-#include "app/agent/addresses.hpp"
 #include "app/agent/barrier_sides.hpp"
+#include "app/agent/connect.hpp"
 #include "base/text.hpp"
 #include "base/unique_fd.hpp"
 #include "base/units.hpp"
@@ -24,48 +22,6 @@ constexpr Duration kBetween = milliseconds(100);
 constexpr Duration kConnect = seconds(2);
 constexpr Duration kTelling = seconds(5);  // node 0 may have begun later, and knows who is missing
 constexpr std::size_t kLongestAnswer = 64U << 10;
-
-/// True when it is ready before then.
-bool wait_for(int fd, short what, Duration until) {
-  for (;;) {
-    const auto left = until - process::monotonic_now();
-    if (left.count() <= 0) return false;
-    pollfd entry{fd, what, 0};
-    const auto ms = std::min<std::int64_t>(left.count() / 1000 + 1, 60'000);
-    if (::poll(&entry, 1, static_cast<int>(ms)) > 0) return true;
-  }
-}
-
-/// Errno, 0 when it is connected.
-int finish_connect(int fd, Duration until) {
-  if (errno != EINPROGRESS) return errno;
-  if (!wait_for(fd, POLLOUT, until)) return ETIMEDOUT;
-  int error = 0;
-  socklen_t size = sizeof error;
-  ::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size);
-  return error;
-}
-
-Result<UniqueFd> connect_to(const Address& address, int port, Duration until) {
-  sockaddr_in6 six{};
-  six.sin6_family = AF_INET6;
-  six.sin6_port = htons(static_cast<std::uint16_t>(port));
-  six.sin6_addr = address;
-  sockaddr_in four{};
-  four.sin_family = AF_INET;
-  four.sin_port = six.sin6_port;
-  const bool is_four = IN6_IS_ADDR_V4MAPPED(&address);
-  if (is_four) std::memcpy(&four.sin_addr, &address.s6_addr[12], 4);
-  UniqueFd fd(
-      ::socket(is_four ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (!fd) return fail_errno("cannot make a socket", errno);
-  const int done = is_four
-                       ? ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&four), sizeof four)
-                       : ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&six), sizeof six);
-  if (const int error = done == 0 ? 0 : finish_connect(fd.get(), until); error != 0)
-    return fail(Kind::unavailable, fmt::format("no connection: {}", std::strerror(error)));
-  return fd;
-}
 
 class Joining {
  public:
@@ -87,17 +43,11 @@ class Joining {
  private:
   /// What node 0 said, in one line.
   Result<std::string> ask() {
-    TRY(const auto addresses, addresses_of(plan_.address));  // anew: it may have moved
-    Result<UniqueFd> fd = fail(Kind::unavailable, "no address");
-    for (const auto& address : addresses) {
-      fd = connect_to(address, plan_.port, process::monotonic_now() + kConnect);
-      if (fd) break;
-    }
-    if (!fd) return tl::unexpected<Error>(fd.error());
+    TRY(const auto fd, connect_to(plan_.address, plan_.port, kConnect));
     const auto hello = fmt::format("{} {}\n", plan_.token, plan_.index);
-    if (::send(fd->get(), hello.data(), hello.size(), MSG_NOSIGNAL) < 0)
+    if (::send(fd.get(), hello.data(), hello.size(), MSG_NOSIGNAL) < 0)
       return fail_errno("node 0 does not listen", errno);
-    return hear(fd->get());
+    return hear(fd.get());
   }
 
   Result<std::string> hear(int fd) {

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <functional>
 
 #include "base/text.hpp"
 #include "edge/blob/file_store.hpp"
@@ -11,7 +12,7 @@
 #include "edge/fs/files.hpp"
 #include "edge/fs/remove_tree.hpp"
 #include "edge/process/clocks.hpp"
-#include "edge/tree/bundle.hpp"
+#include "edge/tree/bundle_file.hpp"
 #include "edge/tree/names.hpp"
 #include "edge/tree/restore.hpp"
 
@@ -20,20 +21,40 @@ namespace {
 
 constexpr std::string_view kBundle = "bundle://";
 constexpr std::string_view kStream = "stream://";
-constexpr const char* kReceived = "received";  // holds the id, once all of it is there
-
-snapshot::Source source_of(int fd) {
-  return [fd](char* into, std::size_t most) -> Result<std::size_t> {
-    for (;;) {
-      const auto got = ::read(fd, into, most);
-      if (got >= 0) return static_cast<std::size_t>(got);
-      if (errno != EINTR) return fail_errno("cannot read the bundle", errno);
-    }
-  };
-}
+constexpr std::string_view kServer = "http://";
 
 void pause_briefly() {
   const timespec pause{0, 100'000'000};
+  ::nanosleep(&pause, nullptr);
+}
+
+tl::unexpected<Error> another(const tree::Hash& id) {
+  return fail(Kind::corrupt,
+              fmt::format("the bundle holds another snapshot, {}", tree::to_hex(id)));
+}
+
+/// The root is stored last: when it is there, all is.
+Result<> wait_for(
+    BlobStore& blobs, const tree::Hash& id, Duration patience,
+    const std::function<void()>& meanwhile = [] {}) {
+  const auto until = process::monotonic_now() + patience;
+  while (!blobs.look(snapshot::tree_name(id))) {
+    if (process::monotonic_now() >= until)
+      return fail(Kind::unavailable, "the code did not arrive in time",
+                  "it is sent by exec into the pod: may the server do that?");
+    pause_briefly();
+    meanwhile();
+  }
+  return {};
+}
+
+/// One try; where it fails, somebody may send the code here instead.
+void ask_peer(const Receiving& order, BlobStore& blobs) {
+  if (!order.peer) return;
+  // What is not the snapshot stays without a root, and is asked for again.
+  if (const auto file = pull_once(*order.peer, order.dir))
+    if (snapshot::read_bundle(blobs, snapshot::source_of(file->get()))) return;
+  const timespec pause{0, 400'000'000};  // many may be asking
   ::nanosleep(&pause, nullptr);
 }
 
@@ -63,33 +84,40 @@ class Delivery {
       return from_bundle(std::string(address.substr(kBundle.size())));
     if (address.starts_with(kStream))
       return from_stream(std::string(address.substr(kStream.size())));
+    if (address.starts_with(kServer)) return from_server(address);
     TRY(const auto blobs, open_blob_store(address));
+    if (const auto there = blobs->look(snapshot::tree_name(id_));
+        !there && there.error().kind == Kind::not_found)
+      return fail(Kind::not_found, "the store does not have the job's code",
+                  "is the folder of the profile's store on the volume of its claim?");
     return restore_from(*blobs);
   }
 
   Result<> from_bundle(const std::string& path) {
     const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!file) return fail_errno("cannot open the bundle", errno);
+    return from_file(file.get());
+  }
+
+  Result<> from_file(int fd) {
     const auto folder = places_.run() + "/bundle";
     FileStore blobs(folder);
-    TRY(const auto id, snapshot::read_bundle(blobs, source_of(file.get())));
-    if (id != id_)
-      return fail(Kind::corrupt,
-                  fmt::format("the bundle holds another snapshot, {}", tree::to_hex(id)));
+    TRY(const auto id, snapshot::read_bundle(blobs, snapshot::source_of(fd)));
+    if (id != id_) return another(id);
     TRY_VOID(restore_from(blobs));
     fs::remove_tree(folder);
     return {};
   }
 
+  Result<> from_server(std::string_view address) {
+    TRY(const auto source, source_at(address, plan_.token, id_));
+    TRY(const auto file, pull(source, places_.run(), patience_));
+    return from_file(file.get());
+  }
+
   Result<> from_stream(const std::string& folder) {
     FileStore blobs(folder);
-    const auto until = process::monotonic_now() + patience_;
-    while (!blobs.look(snapshot::tree_name(id_))) {
-      if (process::monotonic_now() >= until)
-        return fail(Kind::unavailable, "the code did not arrive in time",
-                    "it is sent by exec into the pod: may the server do that?");
-      pause_briefly();
-    }
+    TRY_VOID(wait_for(blobs, id_, patience_));
     return restore_from(blobs);
   }
 
@@ -108,36 +136,32 @@ class Delivery {
   Duration patience_;
 };
 
-/// What is told once the whole of it is there.
-std::string received_in(const std::string& dir) {
-  return fs::read_file(dir + "/" + kReceived, 256).value_or("");
-}
-
 }  // namespace
+
+Result<tree::Hash> snapshot_of(const FolderPlan& plan) {
+  if (const auto id = tree::from_hex(plan.snapshot)) return *id;
+  return fail(Kind::corrupt, fmt::format("not a snapshot: {}", printable(plan.snapshot)));
+}
 
 Result<> take_code(const FolderPlan& plan, const Places& places, const std::string& into,
                    Duration patience) {
-  const auto id = tree::from_hex(plan.snapshot);
-  if (!id) return fail(Kind::corrupt, fmt::format("not a snapshot: {}", printable(plan.snapshot)));
-  return within(Delivery(plan, *id, places, into, patience).run(), "the job's code");
+  TRY(const auto id, snapshot_of(plan));
+  return within(Delivery(plan, id, places, into, patience).run(), "the job's code");
 }
 
-Result<std::string> receive_code(int fd, const std::string& dir, Duration patience) {
-  FileStore blobs(dir);
-  const auto id = snapshot::read_bundle(blobs, source_of(fd));
-  if (id) {
-    TRY_VOID(fs::write_whole(dir + "/" + kReceived, tree::to_hex(*id)));
-    return tree::to_hex(*id);
-  }
-  if (id.error().kind != Kind::not_found) return tl::unexpected<Error>(id.error());
-  const auto until = process::monotonic_now() + patience;
-  for (;;) {
-    if (auto other = received_in(dir); !other.empty()) return other;
-    if (process::monotonic_now() >= until)
-      return fail(Kind::unavailable, "no code came on stdin, and nobody else brought any",
-                  "send a bundle to: muster agent receive DIR");
-    pause_briefly();
-  }
+Result<> receive_code(int fd, const Receiving& order) {
+  // The job's own container may run as another user than this one.
+  FileStore blobs(order.dir, FileStore::Access::as_folder);
+  if (blobs.look(snapshot::tree_name(order.id))) return {};
+  TRY_VOID(fs::make_dirs(order.dir, 0755));
+  const auto came = snapshot::read_bundle(blobs, snapshot::source_of(fd));
+  if (came) return *came == order.id ? Result<>() : another(*came);
+  if (came.error().kind != Kind::not_found) return tl::unexpected<Error>(came.error());
+  return wait_for(blobs, order.id, order.patience, [&] { ask_peer(order, blobs); });
+}
+
+bool is_streamed(const FolderPlan& plan, const Places& places) {
+  return !plan.snapshot.empty() && plan.store.empty() && !fs::exists(places.secret());
 }
 
 }  // namespace muster::agent

@@ -2,15 +2,14 @@
 
 #include <cstdio>
 
-#include "core/model/codec.hpp"
-#include "edge/fs/files.hpp"
+#include "app/agent/plan_file.hpp"
 #include "edge/process/enter.hpp"
 
 namespace muster::agent {
 
 Result<int> exec_beside(const ExecOrder& order) {
-  TRY(const auto text, fs::read_file(order.plan_file));
-  TRY(const auto plan, within(decode_plan(text), order.plan_file));
+  TRY(const auto file, read_plan_file(order.plan_file));
+  const auto& plan = file.plan;
   TRY(auto place, process::find_rank(plan.ref.job.str(), plan.ref.attempt, order.rank));
   // The terminal is the caller's, not the job's.
   if (const auto term = order.own.find("TERM"); term != order.own.end())

@@ -1,17 +1,15 @@
 #include "app/agent/rank.hpp"
 
+#include "app/agent/plan_file.hpp"
 #include "app/agent/pod_plan.hpp"
 #include "app/agent/record.hpp"
 #include "app/agent/supervisor.hpp"
 #include "base/hash.hpp"
-#include "core/model/codec.hpp"
 #include "edge/fs/files.hpp"
 #include "edge/process/attempt_dir.hpp"
 
 namespace muster::agent {
 namespace {
-
-constexpr std::size_t kLargestPlan = 64U << 20;
 
 struct Read {
   NodeOrder order;
@@ -19,13 +17,13 @@ struct Read {
 };
 
 Result<Read> read_plan(const RankOptions& options) {
-  TRY(const auto text, fs::read_file(options.plan_file, kLargestPlan));
-  TRY(auto plan, within(decode_plan(text), options.plan_file));
+  TRY(auto file, read_plan_file(options.plan_file));
+  auto& plan = file.plan;
   BarrierPlan barrier{.index = options.index,
                       .nodes = plan.nodes,
                       .address = plan.env["MASTER_ADDR"],
                       .port = options.barrier_port,
-                      .token = sha256_hex(text).substr(0, 32),  // who has it has the plan
+                      .token = sha256_hex(file.text).substr(0, 32),  // who has it has the plan
                       .patience = options.barrier};
   if (const auto own = plan.env.find("MUSTER_BARRIER_TIMEOUT"); own != plan.env.end()) {
     TRY(barrier.patience, within(parse_duration(own->second), own->first));

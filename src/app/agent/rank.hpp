@@ -7,6 +7,7 @@
 
 #include "app/agent/barrier.hpp"
 #include "app/agent/places.hpp"
+#include "app/agent/pull.hpp"
 #include "base/error.hpp"
 #include "base/time.hpp"
 #include "core/model/plan.hpp"
@@ -23,6 +24,7 @@ struct RankOptions {
   Environment image;  // the variables of this process
   Duration barrier = std::chrono::minutes(10);
   int barrier_port = kBarrierPort;
+  int code_port = kCodePort;                 // where the first node gives its code to the others
   Duration code = std::chrono::minutes(10);  // how long a stream of code is waited for
 };
 

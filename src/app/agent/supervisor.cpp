@@ -114,6 +114,7 @@ class Supervisor {
  private:
   Result<> prepare();
   Result<> make_folders();
+  void give_code_to_others();
   Result<> work(std::function<Result<>()> what);
   void watch();
   void clear_tree();
@@ -149,6 +150,8 @@ class Supervisor {
   std::vector<PodRankLog*> logs_;  // owned by the table
   process::RankTable ranks_;
 
+  std::optional<process::BackgroundWork> giving_;  // code, to the other nodes
+
   const char* state_ = "preparing";  // as in docs/reference/job.md
   bool has_started_ = false;
   std::string killed_by_;
@@ -166,6 +169,8 @@ Result<> Supervisor::prepare() {
     TRY_VOID(work([this, folder] {
       return take_code(order_.plan.folder, options_.places, folder, options_.code);
     }));
+    if (barrier_.index == 0 && barrier_.nodes.size() > 1 && killed_by_.empty())
+      give_code_to_others();
     if (!plan.folder.setup.empty() || !plan.folder.requirements.empty())
       TRY_VOID(work([this, folder] {
         return process::set_up_in(folder, order_.plan.folder, order_.plan.env,
@@ -177,7 +182,26 @@ Result<> Supervisor::prepare() {
   }
   if (barrier_.nodes.size() <= 1 || !killed_by_.empty()) return {};
   state_ = "barrier";
-  return work([this] { return wait_for_peers(barrier_); });
+  const auto met = work([this] { return wait_for_peers(barrier_); });
+  giving_.reset();  // all are here, or nobody waits any more
+  return met;
+}
+
+/// The others need not wait for their own copy of a stream. Who cannot be served gets one all the
+/// same: nothing of this node depends on it.
+void Supervisor::give_code_to_others() {
+  if (!is_streamed(order_.plan.folder, options_.places)) return;
+  auto begun = process::BackgroundWork::begin([this]() -> Result<> {
+    TRY(const auto id, snapshot_of(order_.plan.folder));
+    auto ended = serve_code({.store = options_.places.stream(),
+                             .folder = options_.places.run(),
+                             .snapshot = id,
+                             .token = order_.plan.folder.token,
+                             .port = options_.code_port});
+    if (!ended) fmt::print(stderr, "muster: {}\n", to_line(ended.error()));
+    return ended;
+  });
+  if (begun) giving_.emplace(std::move(*begun));
 }
 
 Result<> Supervisor::make_folders() {

@@ -22,18 +22,21 @@ AttemptRef first_attempt(const JobSpec& spec) {
   return {.seq = 0, .job = JobId(fmt::format("{}_0000000000_00000000", spec.user)), .attempt = 1};
 }
 
-/// By size alone, as the code is not packed: small code rides in a Secret, other code is sent.
+/// By the profile, and by size alone, as the code is not packed.
 Result<render::CodeFrom> code_from(Context& context, const spec::ResolvedJob& job) {
-  if (!job.spec.code.snapshot.empty()) return render::CodeFrom::stream;
+  const auto& store = job.spec.pod->store;
+  const bool has_code = job.wants_snapshot || !job.spec.code.snapshot.empty();
+  if (has_code && store && !store->folder.empty()) return render::CodeFrom::store;
+  if (!job.spec.code.snapshot.empty()) return render::code_by_size(UINT64_MAX, *job.spec.pod);
   const auto home = context.env.find("HOME");
   const auto top = code_top(job.spec.dir, home == context.env.end() ? "" : home->second);
   if (!job.wants_snapshot || top.empty()) return render::CodeFrom::none;
   TRY(const auto survey, snapshot::survey_tree(top));
-  return survey.bytes <= render::kLargestSecretCode ? render::CodeFrom::secret
-                                                    : render::CodeFrom::stream;
+  return render::code_by_size(survey.bytes, *job.spec.pod);
 }
 
-Result<std::string> plan_of(Context& context, const spec::ResolvedJob& job, const AttemptRef& ref) {
+Result<std::string> plan_of(Context& context, const spec::ResolvedJob& job, const AttemptRef& ref,
+                            render::CodeFrom code) {
   auto around = render::in_pod(ref, kNoHome);
   around.env = job.env;
   TRY_VOID(server::reveal(around.env, context.paths.state));
@@ -41,6 +44,7 @@ Result<std::string> plan_of(Context& context, const spec::ResolvedJob& job, cons
                       .placements = sched::open_placements(job.spec.request),
                       .port = render::kMasterPort,
                       .plan = nullptr};
+  around.store = render::code_address(code);
   return encode(plan::make_plan(job.spec, launch, ref.attempt, around));
 }
 
@@ -63,7 +67,7 @@ Result<std::vector<std::string>> documents_of(Context& context, const spec::Reso
     say(context, "muster: pod_security is auto: shown as in a namespace that enforces nothing");
   const auto ref = first_attempt(job.spec);
   TRY(const auto code, code_from(context, job));
-  TRY(auto plan, plan_of(context, job, ref));
+  TRY(auto plan, plan_of(context, job, ref, code));
   TRY(const auto objects, render::render({.spec = job.spec,
                                           .ref = ref,
                                           .home_id = kNoHome,

@@ -67,6 +67,14 @@ std::vector<ClusterSight> Fleet::sights() const {
   return sights;
 }
 
+bool Fleet::may_take(std::string_view token, std::string_view snapshot) const {
+  const std::lock_guard hold(mutex_);
+  return std::any_of(clusters_.begin(), clusters_.end(), [&](const auto& one) {
+    const auto* door = dynamic_cast<const AdmitsPods*>(one.second.backend.get());
+    return door != nullptr && door->may_take(token, snapshot);
+  });
+}
+
 const std::string& Fleet::cluster_of(JobSeq seq) {
   static const std::string kUnknown;
   if (const auto found = known_.find(seq); found != known_.end()) return found->second;

@@ -38,6 +38,7 @@ class Fleet final : public Backend {
 
   /// Any thread.
   std::vector<ClusterSight> sights() const;
+  bool may_take(std::string_view token, std::string_view snapshot) const;
 
  private:
   struct Berth {

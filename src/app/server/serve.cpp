@@ -24,6 +24,8 @@
 #include "base/text.hpp"
 #include "edge/backends/kind.hpp"
 #include "edge/fs/files.hpp"
+#include "edge/http/code_door.hpp"
+#include "edge/pods/code.hpp"
 #include "edge/process/local_backend.hpp"
 #include "edge/sqlite/store.hpp"
 
@@ -53,6 +55,11 @@ void set_limits() {
   }
   const rlimit none{0, 0};
   ::setrlimit(RLIMIT_CORE, &none);
+}
+
+Result<http::SharedFile> open_bundle(const std::string& id, const std::string& home) {
+  TRY(auto fd, pods::bundle_of(id, home));
+  return http::share_file(std::move(fd));
 }
 
 /// Waits for TERM or INT in a thread of its own.
@@ -99,6 +106,7 @@ class Household {
   Result<std::unique_ptr<Backend>> open_cluster(const spec::Profile& profile);
   Result<> open_threads();
   Result<> listen();
+  Result<> open_door();
   driver::Equip noting_equip(driver::Equip equip);
   void tell_unknown_jobs();
   Defaults defaults();
@@ -118,6 +126,7 @@ class Household {
   std::unique_ptr<Backend> backend_;
   std::unique_ptr<Fleet> fleet_;
   std::unique_ptr<http::Server> http_;
+  std::unique_ptr<http::CodeDoor> door_;
   ino_t socket_inode_ = 0;
   EnvKeeper keeper_;
   Unkept unkept_;
@@ -157,6 +166,7 @@ Result<> Household::open_machine() {
                                        .build_id = build_.build_id,
                                        .nodes = machine_.current()->nodes,
                                        .cluster = {},
+                                       .served_at = {},
                                        .log = log_}));
   fleet_ = std::make_unique<Fleet>(
       *backend_, machine_, *store_, log_,
@@ -171,6 +181,7 @@ Result<std::unique_ptr<Backend>> Household::open_cluster(const spec::Profile& pr
                                      .build_id = build_.build_id,
                                      .nodes = {},
                                      .cluster = profile,
+                                     .served_at = options_.reached_as,
                                      .log = log_});
 }
 
@@ -224,6 +235,20 @@ Result<> Household::listen() {
   struct stat socket{};
   if (::lstat((options_.home + "/socket").c_str(), &socket) == 0) socket_inode_ = socket.st_ino;
   driver_->start();
+  return open_door();
+}
+
+/// After the driver: it knows which attempts live.
+Result<> Household::open_door() {
+  if (!options_.listen) return {};
+  TRY(door_,
+      http::CodeDoor::open(
+          *options_.listen,
+          {.may_take = [this](
+                           std::string_view token,
+                           std::string_view snapshot) { return fleet_->may_take(token, snapshot); },
+           .open = [this](const std::string& id) { return open_bundle(id, options_.home); }}));
+  log_.info("pods get their code here", {{"port", door_->port()}, {"as", options_.reached_as}});
   return {};
 }
 
@@ -318,6 +343,7 @@ void Household::run() {
 
 /// Down, in order: nobody asks any more, the last turn ends, running jobs go on without us.
 Household::~Household() {
+  door_.reset();
   intake_.reset();
   readers_.reset();
   if (driver_) driver_->stop();

@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "base/time.hpp"
+#include "edge/http/server.hpp"
 
 namespace muster::server {
 
@@ -16,6 +17,8 @@ struct ServeOptions {
   int ready_fd = -1;  // told "ok\n" or the error when it is known
   std::function<void()> on_ready = [] {};
   bool verbose = false;
+  std::optional<http::TcpAddress> listen;  // where pods get their code
+  std::string reached_as;                  // host:port by which they know that place
 };
 
 /// Runs in the calling thread until it is stopped. Signals are expected to be blocked by the

@@ -6,6 +6,7 @@
 #include "app/agent/code.hpp"
 #include "app/agent/exec.hpp"
 #include "app/agent/install.hpp"
+#include "app/agent/plan_file.hpp"
 #include "app/agent/rank.hpp"
 #include "app/cli/output.hpp"
 #include "app/cli/verb.hpp"
@@ -41,6 +42,17 @@ Result<int> index_of(const Context& context, const Parsed& parsed) {
   return static_cast<int>(index);
 }
 
+Result<int> port_of(const Context& context, const char* name, int usual) {
+  const auto found = context.env.find(name);
+  if (found == context.env.end()) return usual;
+  TRY(const auto number, within(parse_whole(found->second, 1, 65'535), name));
+  return static_cast<int>(number);
+}
+
+Result<int> code_port(const Context& context) {
+  return port_of(context, "MUSTER_CODE_PORT", agent::kCodePort);
+}
+
 Result<int> rank(Context& context, const Parsed& parsed, Words) {
   const auto plan = parsed.value("plan");
   if (!plan) return fail(Kind::usage, "rank needs a plan", "muster agent rank --plan FILE");
@@ -52,10 +64,8 @@ Result<int> rank(Context& context, const Parsed& parsed, Words) {
   TRY(options.index, index_of(context, parsed));
   TRY_VOID(read_time(context, "MUSTER_BARRIER_TIMEOUT", options.barrier));
   TRY_VOID(read_time(context, "MUSTER_CODE_TIMEOUT", options.code));
-  if (const auto port = context.env.find("MUSTER_BARRIER_PORT"); port != context.env.end()) {
-    TRY(const auto number, within(parse_whole(port->second, 1, 65'535), port->first));
-    options.barrier_port = static_cast<int>(number);
-  }
+  TRY(options.barrier_port, port_of(context, "MUSTER_BARRIER_PORT", agent::kBarrierPort));
+  TRY(options.code_port, code_port(context));
   const auto code = agent::run_rank(options);
   if (code) return *code;
   print_error(context, code.error());
@@ -67,11 +77,21 @@ Result<int> install(Context&, const Parsed&, Words words) {
   return 0;
 }
 
-Result<int> receive(Context& context, const Parsed&, Words words) {
+Result<int> receive(Context& context, const Parsed& parsed, Words words) {
   Duration patience = std::chrono::minutes(10);
   TRY_VOID(read_time(context, "MUSTER_CODE_TIMEOUT", patience));
-  TRY(const auto id, agent::receive_code(STDIN_FILENO, words[0], patience));
-  print_line(context, id);
+  TRY(const auto file, agent::read_plan_file(parsed.value("plan").value_or(render::kPlanFile)));
+  TRY(const auto id, agent::snapshot_of(file.plan.folder));
+  TRY(const auto index, index_of(context, parsed));
+  agent::Receiving order{.dir = words[0], .id = id, .patience = patience, .peer = {}};
+  const auto first = file.plan.env.find("MASTER_ADDR");
+  if (index > 0 && first != file.plan.env.end()) {
+    TRY(const auto port, code_port(context));
+    order.peer = agent::CodeSource{
+        .host = first->second, .port = port, .token = file.plan.folder.token, .snapshot = id};
+  }
+  TRY_VOID(agent::receive_code(STDIN_FILENO, order));
+  print_line(context, tree::to_hex(id));
   return 0;
 }
 
@@ -107,7 +127,7 @@ struct Sub {
 };
 constexpr Sub kSubs[] = {{"install", "install DIR", 1, Rest::none, install},
                          {"rank", "rank --plan FILE [--index N]", 0, Rest::none, rank},
-                         {"receive", "receive DIR", 1, Rest::none, receive},
+                         {"receive", "receive DIR --plan FILE", 1, Rest::none, receive},
                          {"exec", "exec [--rank N] -- COMMAND", 1, Rest::some, exec},
                          {"signal", "signal NUMBER", 1, Rest::none, signal},
                          {"status", "status", 0, Rest::none, status}};

@@ -50,6 +50,21 @@ Result<int> stop(Context& context) {
   return 0;
 }
 
+Result<> read_listen(const Parsed& parsed, server::ServeOptions& options) {
+  const auto listen = parsed.value("listen"), as = parsed.value("reached-as");
+  if (!listen && as)
+    return fail(Kind::usage, "--reached-as says how pods reach what --listen opens",
+                "muster serve --listen :7800 --reached-as HOST:7800");
+  if (!listen) return {};
+  TRY(options.listen, within(http::parse_tcp_address(*listen), "--listen"));
+  options.reached_as = as.value_or(*listen);
+  TRY(const auto known, within(http::parse_tcp_address(options.reached_as), "--reached-as"));
+  if (known.host.empty() || known.host == "0.0.0.0" || known.host == "::")
+    return fail(Kind::usage, "it is not said how pods reach this server",
+                "add --reached-as HOST:PORT, or listen on one address: --listen HOST:PORT");
+  return {};
+}
+
 Result<int> run(Context& context, const Parsed& parsed) {
   if (parsed.has("stop")) return stop(context);
   server::ServeOptions options{.home = context.paths.state,
@@ -60,6 +75,7 @@ Result<int> run(Context& context, const Parsed& parsed) {
   if (const auto idle = parsed.value("idle")) {
     TRY(options.idle, parse_duration(*idle));
   }
+  TRY_VOID(read_listen(parsed, options));
   if (const auto fd = parsed.value("ready-fd")) {
     TRY(const auto number, parse_whole(*fd, 0, 1023));
     options.ready_fd = static_cast<int>(number);
@@ -86,9 +102,15 @@ Verb verb_serve() {
           .aliases = {},
           .group = "About muster",
           .summary = "Run the server in the foreground, or stop it",
-          .usage = "serve [--stop]",
+          .usage = "serve [--stop] [--listen HOST:PORT]",
           .operands = Operands::none,
           .options = {{.name = "stop", .text = "stop this home's server; running jobs go on"},
+                      {.name = "listen",
+                       .value = "HOST:PORT",
+                       .text = "give the pods of a cluster their code there, nothing else"},
+                      {.name = "reached-as",
+                       .value = "HOST:PORT",
+                       .text = "how pods reach that address, where it is another for them"},
                       {.name = "background",
                        .text = "exit when idle and empty",
                        .group = "Used by muster itself"},

@@ -81,6 +81,12 @@ void fields(V& v, ClaimMount& x) {
 }
 
 template <class V>
+void fields(V& v, CodeStore& x) {
+  v("claim", x.claim);
+  v("folder", x.folder);
+}
+
+template <class V>
 void fields(V& v, PodSettings& x) {
   v("image", x.image);
   v("agent_image", x.agent_image);
@@ -96,6 +102,7 @@ void fields(V& v, PodSettings& x) {
   v("gpu_resource", x.gpu_resource);
   v("resources", x.resources);
   v("volumes", x.volumes);
+  v("store", x.store);
 }
 
 template <class V>
@@ -201,7 +208,6 @@ void fields(V& v, Job& x) {
   v("retries", x.retries);
   v("grace_us", x.grace);
   v("state", x.state);
-  v("unreachable", x.unreachable);
   v("cancelled_by", x.cancelled_by);
   v("attempts", x.attempts);
   v("spent", x.spent);
@@ -239,6 +245,7 @@ template <class V>
 void fields(V& v, FolderPlan& x) {
   v("snapshot", x.snapshot);
   v("store", x.store);
+  v("token", x.token);
   v("trees", x.trees);
   v("name", x.name);
   v("below", x.below);

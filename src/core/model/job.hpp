@@ -76,7 +76,6 @@ struct Job {
   Retries retries;
   Duration grace{0};
   JobState state = JobState::queued;
-  bool unreachable = false;
   std::string cancelled_by;  // set: a cancel was asked for
   int attempts = 0;          // how many there were, the live one included
   Spent spent;

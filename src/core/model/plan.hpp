@@ -28,6 +28,7 @@ struct NodePlan {
 struct FolderPlan {
   std::string snapshot;                      // empty: the plan's `dir`, in place
   std::string store;                         // where the snapshot is
+  std::string token;                         // shown to whoever gives it out over the network
   std::string trees;                         // where restored ones are kept
   std::string name;                          // what the folder is called, as the person's own
   std::string below;                         // the working folder inside it

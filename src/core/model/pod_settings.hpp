@@ -39,6 +39,14 @@ struct ClaimMount {
   auto operator<=>(const ClaimMount&) const = default;
 };
 
+/// Where jobs find their code: a claim of the namespace that every pod mounts. `folder` is where
+/// this machine sees the same volume; without one, code goes there through a pod.
+struct CodeStore {
+  std::string claim;
+  std::string folder;
+  auto operator<=>(const CodeStore&) const = default;
+};
+
 struct PodSettings {
   std::string image;
   std::string agent_image;  // holds muster at kAgentProgram; never empty once resolved
@@ -54,6 +62,7 @@ struct PodSettings {
   std::string gpu_resource = "nvidia.com/gpu";
   std::map<std::string, std::int64_t> resources;  // others, on each node: {"rdma/ib": 8}
   std::vector<ClaimMount> volumes;
+  std::optional<CodeStore> store;
   auto operator<=>(const PodSettings&) const = default;
 };
 

@@ -64,7 +64,10 @@ json::object failure_policy() {
 }
 
 Object job(const Rendering& r) {
-  auto out = head("batch/v1", "Job", metadata(r, object_name(r.ref, r.home_id)));
+  auto meta = metadata(r, object_name(r.ref, r.home_id));
+  if (r.code != CodeFrom::none)
+    meta["annotations"] = json::object{{kCodeAnnotation, name_of(r.code)}};
+  auto out = head("batch/v1", "Job", std::move(meta));
   out["spec"] = json::object{{"completions", r.spec.request.nodes},
                              {"parallelism", r.spec.request.nodes},
                              {"completionMode", "Indexed"},
@@ -98,6 +101,16 @@ Result<std::vector<Object>> render(const Rendering& r) {
   return objects;
 }
 
+std::string code_address(CodeFrom from, std::string_view served_at) {
+  if (from == CodeFrom::store) return fmt::format("file://{}", kCodeDir);
+  return from == CodeFrom::server ? fmt::format("http://{}", served_at) : std::string();
+}
+
+CodeFrom code_by_size(std::uint64_t bytes, const PodSettings& settings) {
+  if (bytes <= kLargestSecretCode) return CodeFrom::secret;
+  return settings.store ? CodeFrom::claim : CodeFrom::stream;
+}
+
 std::string collection_path(const Object& object, std::string_view name_space) {
   return fmt::format("/{}/{}/namespaces/{}/{}", object.api == "v1" ? "api" : "apis", object.api,
                      name_space, object.resource);
@@ -118,3 +131,16 @@ PodSecurity security_in(PodSecurity asked, std::string_view enforced) {
 }
 
 }  // namespace muster::render
+
+namespace muster {
+
+template <>
+std::span<const Named<render::CodeFrom>> names<render::CodeFrom>() {
+  using enum render::CodeFrom;
+  static constexpr Named<render::CodeFrom> kRows[] = {{none, "none"},     {store, "store"},
+                                                      {server, "server"}, {secret, "secret"},
+                                                      {claim, "claim"},   {stream, "stream"}};
+  return kRows;
+}
+
+}  // namespace muster

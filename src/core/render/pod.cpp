@@ -84,12 +84,20 @@ json::object init_container(const Rendering& r, const char* name, json::array co
   return container;
 }
 
+/// Waits until somebody has sent the code beside it, by exec.
+json::object code_container(const Rendering& r) {
+  auto container = init_container(
+      r, kCodeContainer, {kAgentProgram, "agent", "receive", kCodeDir, "--plan", kPlanFile});
+  auto& mounts = container["volumeMounts"].get_array();
+  mounts.push_back(mount("plan", kPlanDir, true));
+  if (r.code == CodeFrom::claim) mounts.push_back(mount("code", kCodeDir));
+  return container;
+}
+
 json::array init_containers(const Rendering& r) {
   json::array out{
       init_container(r, kAgentContainer, {kAgentProgram, "agent", "install", "/muster/bin"})};
-  if (r.code != CodeFrom::stream) return out;
-  // It waits until somebody has sent the code beside it, by exec.
-  out.push_back(init_container(r, kCodeContainer, {kAgentProgram, "agent", "receive", kCodeDir}));
+  if (r.code == CodeFrom::claim || r.code == CodeFrom::stream) out.push_back(code_container(r));
   return out;
 }
 
@@ -97,6 +105,9 @@ json::array mounts(const Rendering& r) {
   json::array out{mount("muster", kSharedDir), mount("plan", kPlanDir, true),
                   mount("shm", "/dev/shm")};
   if (r.code == CodeFrom::secret) out.push_back(mount("code", kCodeSecretDir, true));
+  // What jobs share they cannot change.
+  if (r.code == CodeFrom::store || r.code == CodeFrom::claim)
+    out.push_back(mount("code", kCodeDir, true));
   const auto& volumes = r.spec.pod->volumes;
   for (std::size_t i = 0; i < volumes.size(); ++i)
     out.push_back(mount(claim_name(i), volumes[i].path, volumes[i].is_read_only));
@@ -128,6 +139,12 @@ json::object secret_volume(const char* name, const std::string& secret) {
           {"secret", json::object{{"secretName", secret}, {"defaultMode", kSecretMode}}}};
 }
 
+json::object claim_volume(std::string_view name, const std::string& claim, bool is_read_only) {
+  json::object source{{"claimName", claim}};
+  if (is_read_only) source["readOnly"] = true;
+  return {{"name", name}, {"persistentVolumeClaim", std::move(source)}};
+}
+
 json::array volumes(const Rendering& r) {
   const auto& pod = *r.spec.pod;
   json::array out{json::object{{"name", "muster"}, {"emptyDir", json::object{}}},
@@ -136,12 +153,10 @@ json::array volumes(const Rendering& r) {
                                {"emptyDir", json::object{{"medium", "Memory"},
                                                          {"sizeLimit", byte_quantity(pod.shm)}}}}};
   if (r.code == CodeFrom::secret) out.push_back(secret_volume("code", code_name(r.ref, r.home_id)));
-  for (std::size_t i = 0; i < pod.volumes.size(); ++i) {
-    json::object claim{{"claimName", pod.volumes[i].claim}};
-    if (pod.volumes[i].is_read_only) claim["readOnly"] = true;
-    out.push_back(
-        json::object{{"name", claim_name(i)}, {"persistentVolumeClaim", std::move(claim)}});
-  }
+  if (r.code == CodeFrom::store || r.code == CodeFrom::claim)
+    out.push_back(claim_volume("code", pod.store->claim, r.code == CodeFrom::store));
+  for (std::size_t i = 0; i < pod.volumes.size(); ++i)
+    out.push_back(claim_volume(claim_name(i), pod.volumes[i].claim, pod.volumes[i].is_read_only));
   return out;
 }
 
@@ -154,12 +169,17 @@ void add_identity(json::object& spec, const Rendering& r) {
   json::array secrets;
   for (const auto& name : pod.image_pull_secrets) secrets.push_back(json::object{{"name", name}});
   if (!secrets.empty()) spec["imagePullSecrets"] = std::move(secrets);
-  if (security_of(r) == PodSecurity::restricted)
-    spec["securityContext"] =
-        json::object{{"runAsNonRoot", true},
-                     {"runAsUser", kPlainUser},
-                     {"runAsGroup", kPlainUser},
-                     {"seccompProfile", json::object{{"type", "RuntimeDefault"}}}};
+  if (security_of(r) != PodSecurity::restricted) return;
+  json::object context{{"runAsNonRoot", true},
+                       {"runAsUser", kPlainUser},
+                       {"runAsGroup", kPlainUser},
+                       {"seccompProfile", json::object{{"type", "RuntimeDefault"}}}};
+  // So that the init container may write to the claim; a volume that has it is not gone through.
+  if (r.code == CodeFrom::claim) {
+    context["fsGroup"] = kPlainUser;
+    context["fsGroupChangePolicy"] = "OnRootMismatch";
+  }
+  spec["securityContext"] = std::move(context);
 }
 
 json::object pod_spec(const Rendering& r) {
@@ -192,6 +212,8 @@ json::object labels_json(const Rendering& r) {
 
 json::object pod_template(const Rendering& r) {
   MUSTER_CHECK(r.spec.pod.has_value(), "job {} has no pod settings", r.ref.job.str());
+  MUSTER_CHECK(r.spec.pod->store || (r.code != CodeFrom::store && r.code != CodeFrom::claim),
+               "job {} has no claim for its code", r.ref.job.str());
   // Moving a rank to save a node costs more than the node: every rank would begin again.
   json::object annotations{{"cluster-autoscaler.kubernetes.io/safe-to-evict", "false"},
                            {"karpenter.sh/do-not-disrupt", "true"}};

@@ -105,10 +105,11 @@ class FileReader {
   }
 
   /// The server has the nodes and the connections, and it serves all projects of a person. A
-  /// kubeconfig may name programs to run: no folder that was cloned may choose one.
+  /// kubeconfig may name programs to run, a store a folder to write to: no folder that was cloned
+  /// may choose one.
   Result<> check_owner(const ConfigKey& row, const YamlNode& key) const {
-    const bool is_persons =
-        row.name == "nodes" || row.name == "context" || row.name == "kubeconfig";
+    const bool is_persons = row.name == "nodes" || row.name == "context" ||
+                            row.name == "kubeconfig" || row.name == "store";
     if (layer_ != Layer::project || !is_persons) return {};
     return fail_at(file_.path, key,
                    fmt::format("{} is the person's own, not a project's", row.name),

@@ -224,6 +224,20 @@ Result<> set_volumes(Profile& profile, Text, Text value) {
   return set_list(profile.pod.volumes, value, parse_volume);
 }
 
+/// claim, claim:/folder
+Result<> set_store(Profile& profile, Text, Text value) {
+  const auto colon = value.find(':');
+  CodeStore store{.claim = std::string(value.substr(0, colon)), .folder = {}};
+  TRY_VOID(check_object_name(store.claim));
+  if (colon != Text::npos) store.folder = value.substr(colon + 1);
+  const bool is_folder = store.folder.starts_with('/') && printable(store.folder) == store.folder;
+  if (colon != Text::npos && !is_folder)
+    return fail(Kind::usage, fmt::format("not a store: \"{}\"", printable(value)),
+                "write it as CLAIM, or CLAIM:/FOLDER where this machine sees the same volume");
+  profile.pod.store = std::move(store);
+  return {};
+}
+
 Result<std::string> list_item(Text key, const YamlNode& item, Text file) {
   if (item.kind == YamlKind::map && key == "tolerations") return toleration_text(item, file);
   if (item.kind == YamlKind::map && key == "volumes") return volume_text(item, file);

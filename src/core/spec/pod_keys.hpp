@@ -22,6 +22,7 @@ Result<> set_shm(Profile& profile, std::string_view sub, std::string_view value)
 Result<> set_gpu_resource(Profile& profile, std::string_view sub, std::string_view value);
 Result<> set_resources(Profile& profile, std::string_view sub, std::string_view value);
 Result<> set_volumes(Profile& profile, std::string_view sub, std::string_view value);
+Result<> set_store(Profile& profile, std::string_view sub, std::string_view value);
 
 /// One item of a list in a file as that text: a scalar as it is; a map of a toleration
 /// ({key, operator, value, effect}, as Kubernetes has it) or of a volume ({claim, path, mode}) put

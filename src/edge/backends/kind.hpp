@@ -21,6 +21,7 @@ struct BackendDeps {
   std::string build_id;
   std::vector<Node> nodes;
   spec::Profile cluster;  // what the configuration says about it
+  std::string served_at;  // host:port where its pods reach this server; empty: nowhere
   Log& log;
 };
 

@@ -10,7 +10,8 @@ Result<std::unique_ptr<Backend>> open(const BackendDeps& deps) {
                           .context = profile.context,
                           .space = profile.pod.name_space,
                           .patience = profile.patience,
-                          .gang_patience = profile.gang_patience},
+                          .gang_patience = profile.gang_patience,
+                          .served_at = deps.served_at},
                          deps.home, deps.home_id, deps.log);
 }
 

@@ -29,11 +29,13 @@ class Temporary {
     if (is_there_) ::unlink(path_.c_str());
   }
 
-  Result<> write(std::string_view bytes, InMemory memory) {
+  Result<> write(std::string_view bytes, const Placing& how) {
     const UniqueFd fd(
         ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (!fd) return fail_on_disk(store_, fmt::format("cannot create {}", printable(path_)), errno);
     is_there_ = true;
+    if (how.modes.file != 0600 && ::fchmod(fd.get(), how.modes.file) != 0)
+      return fail_on_disk(store_, fmt::format("cannot open {} to others", printable(path_)), errno);
     while (!bytes.empty()) {
       const auto n = ::write(fd.get(), bytes.data(), bytes.size());
       if (n < 0 && errno == EINTR) continue;
@@ -44,7 +46,7 @@ class Temporary {
     if (::fsync(fd.get()) != 0)
       return fail_on_disk(store_, fmt::format("cannot sync {}", printable(path_)), errno);
     // Only advice: a file system that does not take it keeps what it likes.
-    if (memory == InMemory::goes) ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED);
+    if (how.memory == InMemory::goes) ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED);
     return {};
   }
 
@@ -84,17 +86,21 @@ tl::unexpected<Error> fail_on_disk(const std::string& store, std::string what, i
 }
 
 Result<> place_new(const std::string& store, const std::string& temporaries,
-                   const std::string& path, std::string_view bytes, InMemory memory) {
+                   const std::string& path, std::string_view bytes, const Placing& how) {
   Temporary file(store, temporaries);
-  TRY_VOID(file.write(bytes, memory));
+  TRY_VOID(file.write(bytes, how));
   return file.rename_to(path);
 }
 
-Result<> make_folders(const std::string& store, const std::string& path) {
-  if (::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) return {};
+Result<> make_folders(const std::string& store, const std::string& path, const Modes& modes) {
+  const auto make = [&] {
+    if (::mkdir(path.c_str(), 0700) != 0) return errno == EEXIST;
+    return modes.folder == 0700 || ::chmod(path.c_str(), modes.folder) == 0;
+  };
+  if (make()) return {};
   if (errno == ENOENT && folder_of(path) != path) {
-    TRY_VOID(make_folders(store, folder_of(path)));
-    if (::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) return {};
+    TRY_VOID(make_folders(store, folder_of(path), modes));
+    if (make()) return {};
   }
   return fail_on_disk(store, fmt::format("cannot make the folder {}", printable(path)), errno);
 }

@@ -60,7 +60,16 @@ Result<std::string> read_range(int fd, std::uint64_t offset, std::uint64_t size,
 
 }  // namespace
 
-FileStore::FileStore(std::string folder) : folder_(std::move(folder)) {}
+FileStore::FileStore(std::string folder, Access access)
+    : folder_(std::move(folder)), access_(access) {}
+
+Result<blob::Modes> FileStore::modes() const {
+  if (access_ == Access::owner) return blob::Modes{};
+  struct stat about{};
+  if (::stat(folder_.c_str(), &about) != 0)
+    return fail_errno(fmt::format("cannot look at the folder {}", printable(folder_)), errno);
+  return blob::Modes{.file = (about.st_mode & 0444) | 0600U, .folder = about.st_mode & 07777};
+}
 
 Result<std::string> FileStore::path_of(const std::string& name) const {
   TRY_VOID(check_blob_name(name));
@@ -74,7 +83,8 @@ Result<> FileStore::make_durable_folder(const std::string& path) {
     const std::lock_guard lock(mutex_);
     if (durable_.contains(path) && fs::exists(path)) return {};
   }
-  TRY_VOID(blob::make_folders(folder_, path));
+  TRY(const auto modes, this->modes());
+  TRY_VOID(blob::make_folders(folder_, path, modes));
   // Somebody else may have made it just now: that it is there does not say it is durable.
   for (auto at = path; at.size() >= folder_.size() && at != "/"; at = blob::folder_of(at))
     TRY_VOID(blob::sync_folder(folder_, blob::folder_of(at)));
@@ -93,10 +103,11 @@ Result<> FileStore::put(const std::string& name, std::string_view bytes) {
     return fail(Kind::conflict, fmt::format("{} is there and no object", printable(path)));
   if (!is_there) {
     const auto temporaries = fmt::format("{}/{}", folder_, kTemporaries);
-    TRY_VOID(blob::make_folders(folder_, temporaries));
+    TRY(const auto modes, this->modes());
+    TRY_VOID(blob::make_folders(folder_, temporaries, modes));
     const auto memory = written_.fetch_add(bytes.size()) < kStaysInMemory ? blob::InMemory::stays
                                                                           : blob::InMemory::goes;
-    TRY_VOID(blob::place_new(folder_, temporaries, path, bytes, memory));
+    TRY_VOID(blob::place_new(folder_, temporaries, path, bytes, {modes, memory}));
   }
   // Also when it was there: who put it may not have come so far yet.
   return blob::sync_folder(folder_, folder);
@@ -159,8 +170,12 @@ Result<> FileStore::remove(const std::string& name) {
 Result<std::shared_ptr<void>> FileStore::lock(LockKind kind) {
   TRY_VOID(make_durable_folder(folder_));
   const auto path = fmt::format("{}/{}", folder_, kLock);
-  auto fd = std::make_shared<UniqueFd>(
-      ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  TRY(const auto modes, this->modes());
+  constexpr int kOwn = O_CLOEXEC | O_NOFOLLOW;
+  auto fd = std::make_shared<UniqueFd>(::open(path.c_str(), O_RDWR | O_CREAT | kOwn, 0600));
+  if (*fd && modes.file != 0600) (void)::fchmod(fd->get(), modes.file);  // whoever made it has
+  // Of a store that others made the file is theirs: to read it is enough for a shared lock.
+  if (!*fd && errno == EACCES) fd->reset(::open(path.c_str(), O_RDONLY | kOwn));
   if (!*fd) return blob::fail_on_disk(folder_, fmt::format("cannot open {}", path), errno);
   const bool is_shared = kind == LockKind::shared;
   if (::flock(fd->get(), is_shared ? LOCK_SH : LOCK_EX | LOCK_NB) == 0) {

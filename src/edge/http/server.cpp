@@ -14,6 +14,7 @@
 #include "edge/http/error_body.hpp"
 #include "edge/http/listener.hpp"
 #include "edge/http/session.hpp"
+#include "edge/http/tcp_listener.hpp"
 
 namespace muster::http {
 namespace {
@@ -25,6 +26,7 @@ using std::chrono::steady_clock;
 constexpr int kAcceptsAtOnce = 64;  // then the others get their turn
 constexpr auto kOutOfDescriptors = std::chrono::milliseconds(100);
 constexpr std::size_t kScratch = 64 * 1024;
+constexpr std::uint32_t kNobody = UINT32_MAX;  // who comes over a network
 
 /// A few words to somebody who is not let in. Best effort: the peer may not even listen.
 void turn_away(int fd, const Error& error) {
@@ -56,7 +58,7 @@ Duration sweep_interval(const ServerOptions& options) {
 }  // namespace
 
 struct Server::Loop {
-  Loop(ServerOptions given, Listener bound, OnRequest on_request)
+  Loop(ServerOptions given, std::optional<Listener> bound, UniqueFd socket, OnRequest on_request)
       : options(std::move(given)),
         listener(std::move(bound)),
         host{.loop = context,
@@ -67,7 +69,7 @@ struct Server::Loop {
              .last_activity = steady_clock::now(),
              .on_ended = [this](Session& session) { forget(session); }},
         work(context.get_executor()),
-        acceptor(context, listener.take_socket().release()),
+        acceptor(context, socket.release()),
         sweeper(context),
         pause(context) {}
 
@@ -82,7 +84,7 @@ struct Server::Loop {
 
   asio::io_context context{1};
   ServerOptions options;
-  Listener listener;
+  std::optional<Listener> listener;  // of a unix socket: removes its file
   SessionHost host;
   asio::executor_work_guard<asio::io_context::executor_type> work;
   asio::posix::stream_descriptor acceptor;
@@ -124,9 +126,9 @@ void Server::Loop::accept_some() {
 }
 
 void Server::Loop::admit(UniqueFd socket) {
-  const auto peer = peer_of(socket.get());
+  const auto peer = options.tcp ? Result<Peer>(Peer{.uid = kNobody}) : peer_of(socket.get());
   if (!peer) return;
-  if (peer->uid != ::geteuid() && peer->uid != 0)
+  if (!options.tcp && peer->uid != ::geteuid() && peer->uid != 0)
     return turn_away(socket.get(), {.kind = Kind::denied,
                                     .what = "this server serves its own user only",
                                     .where = {},
@@ -213,9 +215,16 @@ Server::~Server() {
 }
 
 Result<std::unique_ptr<Server>> Server::listen(ServerOptions options, OnRequest on_request) {
-  TRY(auto listener, within(Listener::open(options.socket_path), "starting the server"));
-  auto loop =
-      std::make_unique<Loop>(std::move(options), std::move(listener), std::move(on_request));
+  std::optional<Listener> listener;
+  UniqueFd socket;
+  if (options.tcp) {
+    TRY(socket, within(listen_tcp(*options.tcp), "starting the server"));
+  } else {
+    TRY(listener, within(Listener::open(options.socket_path), "starting the server"));
+    socket = listener->take_socket();
+  }
+  auto loop = std::make_unique<Loop>(std::move(options), std::move(listener), std::move(socket),
+                                     std::move(on_request));
   return std::unique_ptr<Server>(new Server(std::move(loop)));
 }
 
@@ -243,6 +252,8 @@ void Server::after(Duration delay, std::function<void()> work) {
     });
   });
 }
+
+int Server::port() const { return port_of(loop_->acceptor.native_handle()); }
 
 std::size_t Server::connections() const { return loop_->count; }
 

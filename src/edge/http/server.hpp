@@ -1,11 +1,14 @@
-/// HTTP/1.1 over a unix stream socket: one loop, run by one thread. Only the socket's owner and
-/// root are served. Silent, slow and broken peers cost bounded memory and are put out in time.
+/// HTTP/1.1 over a unix stream socket, or over TCP: one loop, run by one thread. Of a unix socket
+/// only the owner and root are served; over TCP anybody is, and who may what is for the caller to
+/// find out. Silent, slow and broken peers cost bounded memory and are put out in time.
 #pragma once
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/error.hpp"
 #include "base/time.hpp"
@@ -14,8 +17,17 @@
 
 namespace muster::http {
 
+/// Where to listen; an empty host is every address of this machine, port 0 any that is free.
+struct TcpAddress {
+  std::string host;
+  int port = 0;
+};
+/// "host:port", "[fd00::1]:80", ":80".
+Result<TcpAddress> parse_tcp_address(std::string_view text);
+
 struct ServerOptions {
   std::string socket_path;  // of any length; the file is replaced, so the caller holds the lock
+  std::optional<TcpAddress> tcp;  // instead
   ReaderLimits limits;
   std::size_t max_connections = 4096;  // past it the longest silent one makes room, else 503
   Duration header_timeout = std::chrono::seconds(60);  // for a whole header, and for a first byte
@@ -43,6 +55,8 @@ class Server {
   void after(Duration delay, std::function<void()> work);
 
   std::size_t connections() const;
+  /// The TCP port it listens on.
+  int port() const;
   /// When a request last came in or was answered.
   std::chrono::steady_clock::time_point last_activity() const;
 

@@ -8,20 +8,14 @@
 #include <cerrno>
 #include <cstring>
 
+#include "edge/logs/index_row.hpp"
+
 namespace muster::logs {
 namespace {
 
 constexpr std::size_t kRowsAtOnce = 512;
 constexpr std::size_t kTailBytes = 1U << 20;
 constexpr std::uint32_t kLongestRow = 16U << 20;
-
-template <class T>
-T little_endian(const char* at) {
-  T value = 0;
-  for (std::size_t i = 0; i < sizeof(T); ++i)
-    value |= static_cast<T>(static_cast<unsigned char>(at[i])) << (8 * i);
-  return value;
-}
 
 /// Up to `count` bytes; fewer at the end of the file. A damaged index may claim much more than
 /// there is: room is made as the bytes come.
@@ -58,11 +52,12 @@ Result<std::vector<RankTail::Row>> RankTail::rows_at(std::uint64_t position, std
   TRY(const auto bytes, read_at(index_.get(), position, count * kIndexRow));
   std::vector<Row> rows;
   for (std::size_t at = 0; at + kIndexRow <= bytes.size(); at += kIndexRow) {
-    const char* row = bytes.data() + at;
-    rows.push_back({.offset = little_endian<std::uint64_t>(row),
-                    .length = little_endian<std::uint32_t>(row + 8),
-                    .stream = row[12] == 0 ? Stream::out : Stream::err,
-                    .at = {little_endian<std::int64_t>(row + 16)}});
+    IndexRow row;
+    std::memcpy(&row, bytes.data() + at, sizeof row);
+    rows.push_back({.offset = row.offset,
+                    .length = row.length,
+                    .stream = row.stream == 0 ? Stream::out : Stream::err,
+                    .at = {static_cast<std::int64_t>(row.wall_us)}});
     if (rows.back().length > kLongestRow)
       return fail(Kind::corrupt, fmt::format("{}.idx is damaged at byte {}", base_, position + at));
   }

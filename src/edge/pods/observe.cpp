@@ -4,6 +4,7 @@
 #include "base/text.hpp"
 #include "core/render/names.hpp"
 #include "edge/fs/files.hpp"
+#include "edge/pods/code.hpp"
 #include "edge/pods/pods_backend.hpp"
 #include "edge/process/attempt_dir.hpp"
 
@@ -70,6 +71,7 @@ void PodsBackend::remember(const AttemptRef& ref, int nodes, const std::string& 
   roster_.change(name, [&](Member& member) {
     member.ref = ref;
     member.nodes = nodes;
+    member.token = attempt_token(deps_.key, name);
     if (!mark) return;
     member.was_created = true;
     const auto lines = split(*mark, '\n');
@@ -165,6 +167,9 @@ Result<> PodsBackend::perform(const Action& action) {
     roster_.change(name, [&](Member& member) {
       member.ref = ref;
       member.nodes = static_cast<int>(launch->placements.size());
+      // Before its pods are there: they may ask at once.
+      member.token = attempt_token(deps_.key, name);
+      if (launch->plan) member.snapshot = launch->plan->folder.snapshot;
       if (!launch->placements.empty()) member.ranks_per_node = launch->placements[0].ranks;
     });
   } else if (const auto* stop = std::get_if<Stop>(&action)) {

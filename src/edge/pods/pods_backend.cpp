@@ -7,6 +7,7 @@
 #include "base/text.hpp"
 #include "core/model/json.hpp"
 #include "core/render/names.hpp"
+#include "edge/pods/code.hpp"
 #include "edge/pods/errands.hpp"
 
 extern char** environ;
@@ -119,7 +120,7 @@ void PodsBackend::see_pod(kube::Change change, const json::object& object) {
   if (!row) return;
   const auto name = row->job;
   Wish wish;
-  if (row->wants_code && !row->is_deleting) wish.code_for.insert(row->name);
+  if (row->wants_code && !row->is_deleting && row->index == 0) wish.code_for.insert(row->name);
   if (change == kube::Change::deleted)
     forget_pod(*row);
   else if (!board_.put(std::move(*row)))
@@ -199,9 +200,11 @@ void PodsBackend::look_after(kube::Api& api, const std::string& name, const Memb
   const bool is_due = std::chrono::steady_clock::now() >= member.ask_at;
   if (std::ssize(group.pods) < member.nodes && is_due && questions-- > 0)
     ask_about(api, name, member);
+  const auto* first = group.pod(0);
+  if (!member.first_ran && first != nullptr && first->has_started)
+    roster_.amend(name, [](Member& one) { one.first_ran = std::chrono::steady_clock::now(); });
   Wish wish{.ref = member.ref};
-  for (const auto& pod : group.pods)
-    if (pod.wants_code && !pod.is_deleting) wish.code_for.insert(pod.name);
+  wish.code_for = pods_to_send(group, member, std::chrono::steady_clock::now());
   if (!wish.is_empty()) wishes_.add(name, std::move(wish));
   auto impasse = impasse_of(group, member.nodes);
   const bool wants_code = std::any_of(group.pods.begin(), group.pods.end(),
@@ -238,12 +241,15 @@ Result<std::unique_ptr<Backend>> open_pods(const ClusterAddress& address, const 
   if (!address.space.empty()) target.space = address.space;
   const auto space = target.space;
   TRY(auto cluster, kube::Cluster::open(std::move(target), {.env = env}));
+  TRY(auto key, attempt_key(home));
   return std::make_unique<PodsBackend>(PodsDeps{.home = home,
                                                 .home_id = home_id,
                                                 .space = space,
                                                 .cluster = std::move(cluster),
                                                 .patience = address.patience,
                                                 .gang_patience = address.gang_patience,
+                                                .served_at = address.served_at,
+                                                .key = std::move(key),
                                                 .log = log});
 }
 

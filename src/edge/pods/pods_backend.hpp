@@ -33,10 +33,12 @@ struct PodsDeps {
   std::shared_ptr<kube::Cluster> cluster;
   Duration patience{std::chrono::minutes(5)};        // with what may never come
   Duration gang_patience{std::chrono::minutes(10)};  // with a gang that is placed in part
+  std::string served_at;                             // where pods reach this server, or empty
+  std::string key;                                   // of the tokens
   Log& log;
 };
 
-class PodsBackend final : public Backend, public SeesFromAfar {
+class PodsBackend final : public Backend, public SeesFromAfar, public AdmitsPods {
  public:
   explicit PodsBackend(PodsDeps deps);
   ~PodsBackend() override;
@@ -46,6 +48,9 @@ class PodsBackend final : public Backend, public SeesFromAfar {
   Result<> perform(const Action& action) override;
   void on_change(std::function<void(std::vector<AttemptRef>)> hint) override;
   std::string blindness() const override { return board_.blindness(); }
+  bool may_take(std::string_view token, std::string_view snapshot) const override {
+    return roster_.admits(token, snapshot);
+  }
 
  private:
   // What is seen.
@@ -112,6 +117,7 @@ struct ClusterAddress {
   std::string space;
   Duration patience{std::chrono::minutes(5)};
   Duration gang_patience{std::chrono::minutes(10)};
+  std::string served_at;
 };
 Result<std::unique_ptr<Backend>> open_pods(const ClusterAddress& address, const std::string& home,
                                            const std::string& home_id, Log& log);

@@ -8,20 +8,11 @@
 
 #include "base/text.hpp"
 #include "edge/fs/files.hpp"
+#include "edge/logs/index_row.hpp"
 #include "edge/process/attempt_dir.hpp"
 
 namespace muster::pods {
 namespace {
-
-/// A row of the index (docs/reference/home.md).
-struct [[gnu::packed]] Row {
-  std::uint64_t offset;
-  std::uint32_t length;
-  std::uint8_t stream;
-  std::uint8_t zero[3];
-  std::uint64_t wall_us;
-};
-static_assert(sizeof(Row) == 24);
 
 UniqueFd open_at(int dir, const std::string& name) {
   return UniqueFd(::openat(dir, name.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
@@ -108,11 +99,11 @@ void RankFiles::Files::append(int rank, PodStream stream, std::string_view bytes
   if (!one.fd || !put_all(one.fd.get(), bytes)) return;
   auto& index = indexes[rank];
   if (!index) index = open_at(dir.get(), process::log_name(rank, "idx"));
-  const Row row{static_cast<std::uint64_t>(one.size),
-                static_cast<std::uint32_t>(bytes.size()),
-                static_cast<std::uint8_t>(stream == PodStream::err ? 1 : 0),
-                {},
-                static_cast<std::uint64_t>(at.us)};
+  const logs::IndexRow row{static_cast<std::uint64_t>(one.size),
+                           static_cast<std::uint32_t>(bytes.size()),
+                           static_cast<std::uint8_t>(stream == PodStream::err ? 1 : 0),
+                           {},
+                           static_cast<std::uint64_t>(at.us)};
   (void)put_all(index.get(), {reinterpret_cast<const char*>(&row), sizeof row});
   one.size += static_cast<std::int64_t>(bytes.size());
 }

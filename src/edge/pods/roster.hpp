@@ -1,6 +1,7 @@
 /// The attempts this server has to do with in one cluster, and what is remembered of each beside
 /// what the cluster shows. Thread-safe.
 #pragma once
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <mutex>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "core/model/observation.hpp"
+#include "edge/http/same_token.hpp"
 
 namespace muster::pods {
 
@@ -26,10 +28,13 @@ struct Member {
   bool was_created = false;            // its Job was there once, and owns the other objects
   bool is_absent = false;              // the cluster was asked for its Job and has none
   std::string snapshot;                // of its code
+  std::string token;                   // what its pods show to get that
   std::string stop_why;                // asked for in this server's life
   std::optional<Refusal> refusal;      // of its Job
   std::optional<Reason> waits_for;     // what keeps its objects or pods from being made
   std::optional<Reason> code_refused;  // why its code may not be sent into its pods
+  /// When its first pod ran; the others get their code from that one.
+  std::optional<std::chrono::steady_clock::time_point> first_ran;
   std::set<int> acknowledged;
   std::set<int> looked_for;  // nodes whose pod was taken away, after which the cluster was asked
   std::set<int> drawn;       // nodes whose log is as complete as it will be
@@ -68,6 +73,16 @@ class Roster {
     std::vector<AttemptRef> refs;
     for (const auto& [name, member] : members_) refs.push_back(member.ref);
     return refs;
+  }
+  /// Whether this is the token of an attempt with this snapshot of which nothing has ended yet.
+  bool admits(std::string_view token, std::string_view snapshot) const {
+    const std::lock_guard hold(mutex_);
+    return std::any_of(members_.begin(), members_.end(), [&](const auto& one) {
+      const auto& member = one.second;
+      return http::is_same_token(member.token, token) && member.snapshot == snapshot &&
+             !snapshot.empty() && member.acknowledged.empty() && member.stop_why.empty() &&
+             !member.refusal;
+    });
   }
   void forget(const std::string& name) {
     const std::lock_guard hold(mutex_);

@@ -1,6 +1,5 @@
 /// What workers do for each wish. What fails for now stays wished; what is refused for good becomes
 /// something to be seen.
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,62 +7,31 @@
 #include "core/model/codec.hpp"
 #include "core/model/json.hpp"
 #include "core/render/names.hpp"
-#include "edge/blob/open.hpp"
 #include "edge/fs/files.hpp"
 #include "edge/kube/exec.hpp"
+#include "edge/pods/code.hpp"
 #include "edge/pods/errands.hpp"
 #include "edge/pods/pods_backend.hpp"
-#include "edge/tree/bundle.hpp"
 
 namespace muster::pods {
 namespace {
 
-struct Code {
-  render::CodeFrom from = render::CodeFrom::none;
-  std::string bytes;
-};
-
-/// Small code rides in a Secret; what is larger is sent into the pods when they ask for it.
-Result<Code> code_of(const FolderPlan& folder, const std::string& home) {
-  if (folder.snapshot.empty()) return Code{};
-  const auto id = tree::from_hex(folder.snapshot);
-  if (!id) return fail(Kind::corrupt, "the plan names no snapshot: " + folder.snapshot);
-  TRY(const auto store, open_blob_store("file://" + home + "/chunks"));
-  Code code{.from = render::CodeFrom::secret, .bytes = {}};
-  const auto written = snapshot::write_bundle(*store, *id, [&](std::string_view bytes) -> Result<> {
-    if (code.bytes.size() + bytes.size() > render::kLargestSecretCode)
-      return fail(Kind::exhausted, "too large for a Secret");
-    code.bytes.append(bytes);
-    return {};
-  });
-  if (!written && written.error().kind != Kind::exhausted)
-    return tl::unexpected<Error>(written.error());
-  if (!written) code = {.from = render::CodeFrom::stream, .bytes = {}};
-  return code;
-}
-
-/// The whole bundle in a file without a name.
-Result<UniqueFd> bundle_of(const std::string& snapshot, const std::string& home) {
-  const auto id = tree::from_hex(snapshot);
-  if (!id) return fail(Kind::not_found, "the attempt's snapshot is not known");
-  UniqueFd file(::open(home.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
-  if (!file) return fail_errno(fmt::format("cannot make a file in {}", home), errno);
-  TRY(const auto store, open_blob_store("file://" + home + "/chunks"));
-  TRY_VOID(snapshot::write_bundle(*store, *id, [&](std::string_view bytes) -> Result<> {
-    while (!bytes.empty()) {
-      const auto put = ::write(file.get(), bytes.data(), bytes.size());
-      if (put <= 0) return fail_errno("cannot write the code's bundle", errno);
-      bytes.remove_prefix(static_cast<std::size_t>(put));
-    }
-    return {};
-  }));
-  return file;
-}
+using std::chrono::steady_clock;
 
 Reason not_yet(const Error& error) {
   return {.code = "cluster",
           .text = "the cluster does not take it yet: " + to_line(error),
           .fix = "nothing: it is tried again"};
+}
+
+Reason no_store_yet(const Error& error) {
+  return {.code = "code_store",
+          .text = "its code cannot be put into the cluster's store: " + to_line(error),
+          .fix = "nothing: it is tried again"};
+}
+
+bool is_worth_repeating(const Error& error) {
+  return error.kind == Kind::unavailable || error.kind == Kind::exhausted;
 }
 
 Reason may_not_send(const Error& error) {
@@ -102,12 +70,10 @@ void PodsBackend::tend(kube::Api& api, const std::string& name, Wish& wish) {
 
 void PodsBackend::launch(kube::Api& api, const std::string& name, Wish& wish) {
   const auto& launch = *wish.launch;
-  const auto refuse = [&](const Error& error) {
+  const auto refuse = [&](Cause cause, const Error& error) {
     deps_.log.warn("a launch was refused",
                    {{"job", wish.ref.job.str()}, {"error", to_line(error)}});
-    roster_.change(name, [&](Member& member) {
-      member.refusal = Refusal{Cause::never_started, to_line(error)};
-    });
+    roster_.change(name, [&](Member& member) { member.refusal = Refusal{cause, to_line(error)}; });
     wish.launch.reset();
   };
   const auto member = roster_.find(name);
@@ -115,19 +81,28 @@ void PodsBackend::launch(kube::Api& api, const std::string& name, Wish& wish) {
     wish.launch.reset();
     return;
   }
-  auto code = code_of(launch.plan->folder, deps_.home);
-  if (!code) return refuse(code.error());
+  auto code = prepare_code(launch.plan->folder, *launch.spec->pod,
+                           {.home = deps_.home, .served_at = deps_.served_at});
+  if (!code && is_worth_repeating(code.error())) {
+    roster_.change(name, [&](Member& one) { one.waits_for = no_store_yet(code.error()); });
+    return;
+  }
+  if (!code) return refuse(Cause::blob_storage, code.error());
+  auto plan = *launch.plan;
+  plan.folder.store = render::code_address(code->from, deps_.served_at);
+  plan.folder.token = member->token;
   const auto objects = render::render({.spec = *launch.spec,
                                        .ref = launch.ref,
                                        .home_id = deps_.home_id,
-                                       .plan_bytes = encode(*launch.plan),
+                                       .plan_bytes = encode(plan),
                                        .code_bytes = std::move(code->bytes),
                                        .code = code->from,
                                        .enforced = enforced(api)});
-  if (!objects) return refuse(objects.error());
+  if (!objects) return refuse(Cause::never_started, objects.error());
   begun_.add(name);
   const auto created = create(api, deps_.space, *objects);
-  if (!created && is_final_refusal(created.error())) return refuse(created.error());
+  if (!created && is_final_refusal(created.error()))
+    return refuse(Cause::never_started, created.error());
   if (!created) {
     roster_.change(name, [&](Member& one) { one.waits_for = not_yet(created.error()); });
     return;
@@ -139,7 +114,6 @@ void PodsBackend::launch(kube::Api& api, const std::string& name, Wish& wish) {
   roster_.change(name, [&](Member& one) {
     one.was_created = true;
     one.is_absent = false;
-    one.snapshot = launch.plan->folder.snapshot;
     one.waits_for.reset();
   });
   wish.launch.reset();
@@ -190,11 +164,14 @@ void PodsBackend::acknowledge(kube::Api& api, const std::string& name, Wish& wis
   roster_.forget(name);
 }
 
-/// Into every pod that waits for it, from a file that is gone with us.
+/// Into the pods that wait for it, from a file that is gone with us.
 void PodsBackend::send_code(kube::Api& api, const std::string& name, Wish& wish) {
   const auto member = roster_.find(name);
-  const auto bundle = member ? bundle_of(member->snapshot, deps_.home)
-                             : Result<UniqueFd>(fail(Kind::not_found, "nobody knows this attempt"));
+  // Some may have got it meanwhile, in another way.
+  wish.code_for = member ? pods_to_send(board_.group(name), *member, steady_clock::now())
+                         : std::set<std::string>();
+  if (wish.code_for.empty()) return;
+  const auto bundle = bundle_of(member->snapshot, deps_.home);
   if (!bundle) {
     deps_.log.warn("no code to send", {{"job", name}, {"error", to_line(bundle.error())}});
     return;
@@ -203,10 +180,11 @@ void PodsBackend::send_code(kube::Api& api, const std::string& name, Wish& wish)
   for (const auto& pod : wish.code_for) {
     if (::lseek(bundle->get(), 0, SEEK_SET) != 0) return;
     std::string words;
-    const kube::ExecRequest request{deps_.space,
-                                    pod,
-                                    render::kCodeContainer,
-                                    {kAgentProgram, "agent", "receive", render::kCodeDir}};
+    const kube::ExecRequest request{
+        deps_.space,
+        pod,
+        render::kCodeContainer,
+        {kAgentProgram, "agent", "receive", render::kCodeDir, "--plan", render::kPlanFile}};
     const auto sent = kube::exec(
         api.cluster(), request,
         {.in = bundle->get(), .err = [&](std::string_view bytes) { words += bytes; }}, api.stop());
@@ -214,7 +192,10 @@ void PodsBackend::send_code(kube::Api& api, const std::string& name, Wish& wish)
     roster_.change(name, [&](Member& one) {
       one.code_refused = is_refused ? std::optional(may_not_send(sent.error())) : std::nullopt;
     });
-    if (sent && *sent == 0) continue;
+    if (sent && *sent == 0) {
+      deps_.log.info("code was sent", {{"pod", pod}});
+      continue;
+    }
     deps_.log.warn("the code did not arrive",
                    {{"pod", pod}, {"error", sent ? words : to_line(sent.error())}});
     left.insert(pod);

@@ -8,20 +8,11 @@
 #include <cerrno>
 #include <cstring>
 
+#include "edge/logs/index_row.hpp"
 #include "edge/process/attempt_dir.hpp"
 
 namespace muster::process {
 namespace {
-
-/// One row of the index, little-endian as every machine we run on.
-struct [[gnu::packed]] Row {
-  std::uint64_t offset;
-  std::uint32_t length;
-  std::uint8_t stream;
-  std::uint8_t zero[3];
-  std::uint64_t wall_us;
-};
-static_assert(sizeof(Row) == 24);
 
 UniqueFd open_log(int dir_fd, const std::string& name) {
   constexpr int kFlags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC;
@@ -109,11 +100,11 @@ void RankLog::index(Stream stream, WallTime at) {
   while (index_ && file.indexed < file.size) {
     // A row that could not be written is made up for by the next one, which reaches further back.
     const auto length = std::min<std::int64_t>(file.size - file.indexed, UINT32_MAX);
-    const Row row{static_cast<std::uint64_t>(file.indexed),
-                  static_cast<std::uint32_t>(length),
-                  static_cast<std::uint8_t>(stream),
-                  {},
-                  static_cast<std::uint64_t>(at.us)};
+    const logs::IndexRow row{static_cast<std::uint64_t>(file.indexed),
+                             static_cast<std::uint32_t>(length),
+                             static_cast<std::uint8_t>(stream),
+                             {},
+                             static_cast<std::uint64_t>(at.us)};
     const auto put = ::write(index_.get(), &row, sizeof row);
     if (put != sizeof row) {
       // Rows stay aligned whatever the disk does.

@@ -52,6 +52,32 @@ TEST_F(FileBlobs, AreForTheirOwnerOnly) {
   EXPECT_EQ(about.st_mode & 0777, 0600U);
 }
 
+TEST_F(FileBlobs, OfASharedFolderAreForWhoeverMayReadIt) {
+  const auto shared = folder.file("shared");
+  ASSERT_EQ(::mkdir(shared.c_str(), 0700), 0);
+  ASSERT_EQ(::chmod(shared.c_str(), 02775), 0);
+  const auto before = ::umask(077);  // as the server's
+  FileStore blobs(shared, FileStore::Access::as_folder);
+  must(blobs.put("v1/packs/ab/x", "x"));
+  must(blobs.lock(BlobStore::LockKind::shared));
+  ::umask(before);
+  struct stat about{};
+  for (const char* path : {"shared/v1", "shared/v1/packs/ab", "shared/v1/tmp"}) {
+    ASSERT_EQ(::stat(folder.file(path).c_str(), &about), 0);
+    EXPECT_EQ(about.st_mode & 07777, 02775U) << path;
+  }
+  for (const char* path : {"shared/v1/packs/ab/x", "shared/lock"}) {
+    ASSERT_EQ(::stat(folder.file(path).c_str(), &about), 0);
+    EXPECT_EQ(about.st_mode & 0777, 0644U) << path;
+  }
+}
+
+TEST_F(FileBlobs, ASharedFolderThatIsNotThereIsNotMade) {
+  FileStore blobs(folder.file("nowhere"), FileStore::Access::as_folder);
+  EXPECT_EQ(blobs.put("x", "x").error().kind, Kind::not_found);
+  EXPECT_FALSE(std::filesystem::exists(folder.file("nowhere")));
+}
+
 TEST_F(FileBlobs, APutLeavesNoTemporary) {
   must(store.put("x", "first"));
   must(store.put("x", "second"));

@@ -60,7 +60,8 @@ TEST(PodKeys, AProfileSaysHowPodsAreMade) {
       "    shm: 8G\n"
       "    gpu_resource: amd.com/gpu\n"
       "    resources: {rdma/ib: 8}\n"
-      "    volumes: [{claim: data, path: /data, mode: ro}, out:/out]\n");
+      "    volumes: [{claim: data, path: /data, mode: ro}, out:/out]\n"
+      "    store: code:/mnt/code\n");
   ASSERT_TRUE(profile) << to_text(profile.error());
   EXPECT_EQ(profile->context, "aks-1");
   EXPECT_EQ(profile->kubeconfig, "/etc/kube");
@@ -79,6 +80,7 @@ TEST(PodKeys, AProfileSaysHowPodsAreMade) {
   pod.gpu_resource = "amd.com/gpu";
   pod.resources = {{"rdma/ib", 8}};
   pod.volumes = {{"data", "/data", true}, {"out", "/out", false}};
+  pod.store = CodeStore{.claim = "code", .folder = "/mnt/code"};
   EXPECT_TRUE(profile->pod == pod);
 }
 
@@ -114,6 +116,9 @@ TEST(PodKeys, AMistakeIsToldAtItsPlaceNotByTheCluster) {
                            "volumes: ['data:/muster/plan']",
                            "volumes: ['data:/d:rx']",
                            "volumes: [[a]]",
+                           "store: code:mnt",
+                           "store: Code",
+                           "store: 'code:'",
                            "tolerations: ['a,b']",
                            "gpu_resource: ''"}) {
     const auto error = refused(std::string("    ") + keys + "\n");
