@@ -14,7 +14,7 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from kube import test_jobs  # noqa: E402
 from kube.lab import TOOLS  # noqa: E402
-from support.world import BINARY  # noqa: E402
+from support.world import BINARY, eventually  # noqa: E402
 
 BESIDE = 'pwd; cat greeting; echo "$WORD"; echo "$RANK of $WORLD_SIZE"'
 
@@ -58,7 +58,10 @@ class Verbs(test_jobs.Jobs):
 
     def runs(self, *words):
         ident = self.submit(*words)
-        self.wait_state(ident, "running", seconds=120)
+        job = self.wait_state(ident, "running", seconds=120)
+        # A container that runs may still be taking its code or waiting for the others.
+        for rank in range(job["nodes"] * job["procs_per_node"]):
+            eventually("its ranks", lambda: self.muster("exec", ident, "--rank", str(rank), "--", "true").returncode == 0, 60)  # noqa: B023
         return ident
 
     # attach, list, doctor ---------------------------------------------------------------------
