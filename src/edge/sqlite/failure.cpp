@@ -58,6 +58,11 @@ Meaning meaning_of(const Failure& failure) {
     case SQLITE_CONSTRAINT: return {Kind::conflict, "the store has this row already", ""};
     case SQLITE_TOOBIG: return {Kind::usage, "a value is too large for the store", ""};
     case SQLITE_INTERRUPT: return {Kind::cancelled, "a query of the store was stopped", ""};
+    // Our statements fit our tables, and the version of those was looked at: they are not ours any
+    // more.
+    case SQLITE_ERROR:
+      if (failure.message.starts_with("no such ")) return kCorrupt;
+      [[fallthrough]];
     default: return {Kind::internal, "the store refused a statement", ""};
   }
 }
