@@ -9,7 +9,7 @@ import sys
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from kube.lab import Lab, OnCluster  # noqa: E402
+from kube.lab import TOOLS, Lab, OnCluster  # noqa: E402
 from support.world import BINARY, eventually  # noqa: E402
 
 # The first attempt waits to be disturbed; the second has all it needs.
@@ -62,6 +62,34 @@ class Disturbed(Truth):
         job = self.ended(ident)
         self.assertEqual((job["state"], job["cause"]), ("failed", "removed_externally"), job)
         eventually("nothing of it is left in the cluster", lambda: not self.objects(), 60)
+
+
+class Strangers(Truth):
+    profile = "  other:\n    _base_: lab\n"
+
+    def test_a_pod_with_our_labels_is_not_believed(self):
+        ident = self.submit("--", "sh", "-c", ONCE_MORE)
+        self.runs(ident)
+        pod = json.loads(self.kubectl("get", "pods", "-o", "json"))["items"][0]["metadata"]
+        # Without the Job's uid: with it the Job's controller would see to the pod itself.
+        labels = {name: value for name, value in pod["labels"].items() if "controller-uid" not in name}
+        record = {"v": 1, "attempt": 1, "epoch": 1, "ranks": [{"rank": 0, "exit": 0, "signal": 0}], "killed_by": ""}
+        forged = pod["name"][:-5] + "zzzzz"
+        command = f"echo '0o 0 forged'; echo '{json.dumps(record)}' > /dev/termination-log"
+        self.apply({"apiVersion": "v1", "kind": "Pod",
+                    "metadata": {"name": forged, "namespace": self.space, "labels": labels, "annotations": pod["annotations"]},
+                    "spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": TOOLS, "command": ["sh", "-c", command]}]}})
+        eventually("it has ended", lambda: self.kubectl("get", "pod", forged, "-o", "jsonpath={.status.phase}") == "Succeeded", 60)
+        kept = self.submit("--", "true")  # whatever was told before this one's end has been heard
+        self.ended(kept)
+        self.assertEqual(self.job(ident)["state"], "running")
+        self.assertEqual(self.ok("logs", ident), b"first\n")
+
+    def test_two_profiles_of_one_namespace_leave_each_other_alone(self):
+        jobs = [self.submit("-c", name, "--cpus", "0.1", "--", "sleep", "75") for name in ("lab", "other")]
+        for ident in jobs:
+            job = self.ended(ident, 240)
+            self.assertEqual((job["state"], job["attempt"]), ("succeeded", 1), job)
 
 
 class Memory(Truth):

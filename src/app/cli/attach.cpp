@@ -11,6 +11,7 @@
 #include "core/model/json.hpp"
 #include "core/spec/config_edit.hpp"
 #include "edge/fs/files.hpp"
+#include "edge/fs/own_folder.hpp"
 #include "edge/fs/parent.hpp"
 
 namespace muster {
@@ -83,7 +84,10 @@ Result<File> read_config_file(const Context& context) {
   return file;
 }
 
-Result<> write_config_file(const File& file, std::string_view text) {
+Result<> write_config_file(const Context& context, const File& file, std::string_view text) {
+  // A home that begins with this file is ours from the beginning, and closed to others.
+  if (file.path.starts_with(context.paths.state + "/"))
+    TRY_VOID(fs::claim_folder(context.paths.state, "server.lock"));
   TRY_VOID(fs::make_dirs(fs::parent_of(file.path)));
   return fs::write_durably(file.path, text, file.mode);
 }
@@ -181,7 +185,7 @@ Result<int> attach_cluster(Context& context, const AttachOptions& options) {
   TRY(const auto text, spec::with_profile(file.text, file.path, lines, existing));
   const bool is_fit = is_well(findings) || options.is_forced;
   const bool is_written = is_fit && !options.is_dry;
-  if (is_written) TRY_VOID(write_config_file(file, text));
+  if (is_written) TRY_VOID(write_config_file(context, file, text));
   TRY_VOID(print_report(context, options,
                         {.look = look,
                          .findings = findings,

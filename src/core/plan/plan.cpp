@@ -111,6 +111,8 @@ Plan make_plan(const JobSpec& spec, const Launch& launch, std::int64_t epoch,
             .umask = spec.umask,
             .nice = spec.nice,
             .limits = spec.limits};
+  // In a pod nobody has the person's folders: without code it begins where its image says.
+  if (spec.pod && spec.code.snapshot.empty()) plan.dir.clear();
   plan.env = shared_env(spec, launch, epoch, around);
   plan.argv = argv_of(spec, plan.env);
   for (int index = 0; index < std::ssize(launch.placements); ++index)

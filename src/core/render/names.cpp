@@ -50,6 +50,10 @@ std::string selector_of(std::string_view home_id) {
   return fmt::format("{}={}", kHomeLabel, label_value(home_id));
 }
 
+std::string selector_of(std::string_view home_id, std::string_view cluster) {
+  return fmt::format("{},{}={}", selector_of(home_id), kClusterLabel, label_value(cluster));
+}
+
 std::string selector_of(const AttemptRef& ref, std::string_view home_id) {
   return fmt::format("{},{}={},{}={}", selector_of(home_id), kJobLabel, label_value(ref.job.str()),
                      kAttemptLabel, ref.attempt);

@@ -12,6 +12,7 @@ namespace muster::render {
 using Labels = std::map<std::string, std::string>;
 
 constexpr const char* kHomeLabel = "muster.dev/home";
+constexpr const char* kClusterLabel = "muster.dev/cluster";
 constexpr const char* kJobLabel = "muster.dev/job";
 constexpr const char* kAttemptLabel = "muster.dev/attempt";
 constexpr const char* kUserLabel = "muster.dev/user";
@@ -29,8 +30,10 @@ std::string peer_address(std::string_view object_name, int index);
 
 /// What everything of an attempt carries; pods, Job, Service and Secrets alike.
 Labels labels_of(const AttemptRef& ref, std::string_view home_id);
-/// Selects everything of a home, for lists and watches: "muster.dev/home=<uuid>".
+/// Selects everything of a home: "muster.dev/home=<uuid>".
 std::string selector_of(std::string_view home_id);
+/// And of one of its clusters: several profiles may name the same namespace.
+std::string selector_of(std::string_view home_id, std::string_view cluster);
 /// The same for one attempt.
 std::string selector_of(const AttemptRef& ref, std::string_view home_id);
 

@@ -203,6 +203,7 @@ json::object pod_spec(const Rendering& r) {
 
 json::object labels_json(const Rendering& r) {
   auto labels = labels_of(r.ref, r.home_id);
+  labels[kClusterLabel] = label_value(r.spec.cluster);
   labels[kUserLabel] = label_value(r.spec.user);
   labels[kNameLabel] = label_value(r.spec.name);
   json::object out;

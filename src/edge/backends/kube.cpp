@@ -6,7 +6,8 @@ namespace {
 
 Result<std::unique_ptr<Backend>> open(const BackendDeps& deps) {
   const auto& profile = deps.cluster;
-  return pods::open_pods({.kubeconfig = profile.kubeconfig,
+  return pods::open_pods({.name = profile.name,
+                          .kubeconfig = profile.kubeconfig,
                           .context = profile.context,
                           .space = profile.pod.name_space,
                           .patience = profile.patience,

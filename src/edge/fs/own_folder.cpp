@@ -38,7 +38,9 @@ Result<> claim_folder(const std::string& path, const std::string& mark) {
   const auto inside = entries(path);
   const bool is_ours = inside.empty() || exists(path + "/" + mark);
   if (!is_ours)
-    return refused(Kind::conflict, path, "others may enter it, and it holds other things");
+    return refused(
+        Kind::conflict, path,
+        "others may enter it, and it holds other things; if they are yours alone: chmod 700");
   if ((status.st_mode & 022) != 0 && !inside.empty())
     return refused(Kind::denied, path, "others may write to it: what lies in it may be theirs");
   if (::chmod(path.c_str(), 0700) != 0)

@@ -109,6 +109,16 @@ bool Board::put(JobRow row) {
   return true;
 }
 
+bool Board::is_ours(const PodRow& row) const {
+  const std::lock_guard hold(mutex_);
+  const auto found = entries_.find(row.job);
+  if (found == entries_.end()) return !row.owner.empty();
+  const auto& [job, pods] = found->second;
+  const auto known = pods.find(row.name);
+  if (known != pods.end() && known->second.row.uid == row.uid) return true;
+  return !row.owner.empty() && (!job || job->row.uid == row.owner);
+}
+
 bool Board::put(PodRow row) {
   const std::lock_guard hold(mutex_);
   if (is_buried(row.uid, row.version)) return false;

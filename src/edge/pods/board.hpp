@@ -45,6 +45,9 @@ class Board {
   /// The server's versions have gone back: nothing that is known is newer than what comes.
   void set_back(Kind kind);
 
+  /// Whether the pod is one that our Job's controller made. What was known as such stays so:
+  /// whoever deletes a Job and leaves its pods takes this off them.
+  bool is_ours(const PodRow& row) const;
   /// False when it says nothing new, or something older than what is known.
   bool put(JobRow row);
   bool put(PodRow row);

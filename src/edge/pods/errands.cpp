@@ -106,7 +106,8 @@ ApiResult<bool> seek(Api& api, const std::string& space, const std::string& job,
     if (pod.is_missed && !pod.is_gone) API_TRY_VOID(seek_pod(api, space, pod, board));
   API_TRY(const bool is_there, seek_job(api, space, job, group.job, board));
   const kube::ListSink sink{.begin = {}, .item = [&](const json::object& pod) {
-                              if (auto row = read_pod(pod)) board.put(std::move(*row));
+                              auto row = read_pod(pod);
+                              if (row && board.is_ours(*row)) board.put(std::move(*row));
                             }};
   API_TRY_VOID(kube::list(api, {kube::pods(), space},
                           {.labels = fmt::format("{}={}", kJobNameLabel, job), .fields = ""},

@@ -87,9 +87,12 @@ std::string fix_for(std::string_view code) {
 }
 
 Reason reason_of(std::string_view code, std::string_view text) {
+  const bool lacks_claim = text.find("persistentvolumeclaim") != std::string_view::npos &&
+                           text.find("not found") != std::string_view::npos;
   return {.code = std::string(code),
           .text = text.empty() ? std::string(code) : brief(text),
-          .fix = fix_for(code)};
+          .fix = lacks_claim ? "make the claim in the namespace, or mend volumes in the profile"
+                             : fix_for(code)};
 }
 
 /// Starting up is no reason; an image that cannot be had is.
@@ -141,6 +144,18 @@ void read_containers(const json::object& status, PodRow& row) {
   }
 }
 
+/// Labels are anybody's to write; this is what the Job's controller put there.
+std::string owner_of(const json::object& metadata) {
+  for (const auto& one : list_at(metadata, "ownerReferences")) {
+    const auto& owner = as_object(one);
+    const auto* controls = field(owner, "controller");
+    if (text_at(owner, "kind") == "Job" && controls != nullptr && *controls == json::value(true) &&
+        text_at(owner, "name") == text_at(part(metadata, "labels"), kJobNameLabel))
+      return std::string(text_at(owner, "uid"));
+  }
+  return {};
+}
+
 }  // namespace
 
 std::optional<PodRow> read_pod(const json::object& pod) {
@@ -150,6 +165,7 @@ std::optional<PodRow> read_pod(const json::object& pod) {
              .uid = std::string(text_at(metadata, "uid")),
              .version = version_of(metadata),
              .job = std::string(text_at(part(metadata, "labels"), kJobNameLabel)),
+             .owner = owner_of(metadata),
              .index = index_of(metadata),
              .node = std::string(text_at(part(pod, "spec"), "nodeName")),
              .phase = phase_of(text_at(status, "phase"))};

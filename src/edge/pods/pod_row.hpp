@@ -32,6 +32,7 @@ struct PodRow {
   std::string uid;
   std::uint64_t version = 0;  // of this state of it; 0: not told
   std::string job;            // the Job it belongs to, by name
+  std::string owner;          // the uid of the Job that controls it; empty: none does
   int index = -1;             // which of the Job's pods
   std::string node;
   Phase phase = Phase::pending;

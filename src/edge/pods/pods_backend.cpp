@@ -42,7 +42,7 @@ Environment own_environment() {
 }  // namespace
 
 PodsBackend::PodsBackend(PodsDeps deps)
-    : deps_(std::move(deps)), begun_(deps_.home, deps_.cluster->host() + "-" + deps_.space) {
+    : deps_(std::move(deps)), begun_(deps_.home, deps_.name + "-" + deps_.space) {
   drawer_ = std::make_unique<LogDrawer>(deps_.cluster, deps_.log, [this](const std::string& pod) {
     // "m-<8hex>-<home4>-<attempt>-<index>-<random>"
     const auto parts = split(pod, '-');
@@ -62,7 +62,7 @@ PodsBackend::PodsBackend(PodsDeps deps)
   for (int i = 0; i < kWorkers; ++i) run("kube-work", &PodsBackend::work);
   run("kube-tick", &PodsBackend::tick_loop);
   const kube::WatchOptions options{
-      .selection = {.labels = render::selector_of(deps_.home_id), .fields = ""},
+      .selection = {.labels = render::selector_of(deps_.home_id, deps_.name), .fields = ""},
       .lease = kLease,
       .overlap = kOverlap,
       .longest_pause = kLongestPause};
@@ -117,7 +117,7 @@ void PodsBackend::see_job(kube::Change change, const json::object& object) {
 
 void PodsBackend::see_pod(kube::Change change, const json::object& object) {
   auto row = read_pod(object);
-  if (!row) return;
+  if (!row || !board_.is_ours(*row)) return;
   const auto name = row->job;
   Wish wish;
   if (row->wants_code && !row->is_deleting && row->index == 0) wish.code_for.insert(row->name);
@@ -244,6 +244,7 @@ Result<std::unique_ptr<Backend>> open_pods(const ClusterAddress& address, const 
   TRY(auto key, attempt_key(home));
   return std::make_unique<PodsBackend>(PodsDeps{.home = home,
                                                 .home_id = home_id,
+                                                .name = address.name,
                                                 .space = space,
                                                 .cluster = std::move(cluster),
                                                 .patience = address.patience,

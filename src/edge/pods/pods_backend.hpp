@@ -29,6 +29,7 @@ namespace muster::pods {
 struct PodsDeps {
   std::string home;
   std::string home_id;
+  std::string name;   // the profile's: another one may have the same namespace
   std::string space;  // the namespace
   std::shared_ptr<kube::Cluster> cluster;
   Duration patience{std::chrono::minutes(5)};        // with what may never come
@@ -112,6 +113,7 @@ class PodsBackend final : public Backend, public SeesFromAfar, public AdmitsPods
 
 /// Opens the cluster a profile names: kubeconfig, context, namespace.
 struct ClusterAddress {
+  std::string name;  // the profile's
   std::string kubeconfig;
   std::string context;
   std::string space;

@@ -46,6 +46,23 @@ TEST(Board, OlderNewsOfAPodAreNoNews) {
   EXPECT_EQ(board.group("m-1-h-1").pods[0].phase, Phase::succeeded);
 }
 
+TEST(Board, APodIsOursWhenOurJobControlsItWhateverItsLabelsSay) {
+  Board board;
+  auto made = pod(5, Phase::running);
+  made.owner = "j1";
+  auto forged = pod(6, Phase::succeeded, "u2");
+  forged.name = "m-1-h-1-0-zzzzz";
+  EXPECT_TRUE(board.is_ours(made));  // its Job may be told later
+  EXPECT_FALSE(board.is_ours(forged));
+  board.put(job(3));
+  board.put(made);
+  EXPECT_FALSE(board.is_ours(forged));
+  forged.owner = "another Job";
+  EXPECT_FALSE(board.is_ours(forged));
+  made.owner.clear();  // the Job was deleted and its pods were left
+  EXPECT_TRUE(board.is_ours(made));
+}
+
 TEST(Board, OlderNewsOfAJobAreNoNews) {
   Board board;
   EXPECT_TRUE(board.put(job(9, "abort")));

@@ -15,6 +15,7 @@ using kube::Wire;
 
 constexpr const char* kPod = R"({"metadata":{"name":"m-1-h-1-0-abcde","uid":"u1",
   "resourceVersion":"9","labels":{"batch.kubernetes.io/job-name":"m-1-h-1"},
+  "ownerReferences":[{"kind":"Job","name":"m-1-h-1","uid":"j1","controller":true}],
   "annotations":{"batch.kubernetes.io/job-completion-index":"0"}},"status":{"phase":"Succeeded"}})";
 constexpr const char* kJob = R"({"metadata":{"name":"m-1-h-1","uid":"j1","resourceVersion":"8"}})";
 

@@ -55,6 +55,18 @@ constexpr std::string_view kEvicted =
     R"("conditions":[{"type":"DisruptionTarget","status":"True","reason":"EvictionByEvictionAPI",
        "message":"Eviction API: evicting"}])";
 
+TEST(PodRow, TheOwnerIsTheJobThatControlsItAndNothingElse) {
+  const auto owner = [](std::string_view references) {
+    return read_pod(pod_json("{}", fmt::format(R"({{"ownerReferences":[{}]}})", references)))
+        ->owner;
+  };
+  EXPECT_EQ(owner(R"({"kind":"Job","name":"m-1-h-1","uid":"j1","controller":true})"), "j1");
+  EXPECT_EQ(owner(""), "");
+  EXPECT_EQ(owner(R"({"kind":"Job","name":"m-1-h-1","uid":"j1"})"), "");
+  EXPECT_EQ(owner(R"({"kind":"Job","name":"other","uid":"j1","controller":true})"), "");
+  EXPECT_EQ(owner(R"({"kind":"Pod","name":"m-1-h-1","uid":"j1","controller":true})"), "");
+}
+
 TEST(PodRow, KeepsWhatDecides) {
   const auto row = read_pod(pod_json(R"({"phase":"Pending"})"));
   ASSERT_TRUE(row);

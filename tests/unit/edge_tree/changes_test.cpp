@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "edge/fs/lock_file.hpp"
 #include "edge/tree/copy.hpp"
 #include "edge/tree/idle_trees.hpp"
 #include "edge/tree/overlay.hpp"
@@ -216,11 +217,24 @@ TEST_F(IdleTrees, GoWhenNobodyUsesThemAndComeAgain) {
 TEST_F(IdleTrees, WhatASetUpMadeOfThemGoesWithThem) {
   const std::string digits = ".0123456789abcdef";
   for (int i : {0, 1}) stdfs::create_directory(at(i) + digits);
-  stdfs::create_directory(at(1) + digits + ".new");
   EXPECT_EQ(remove(kNoAge, {ids[0]}), 2U);
   EXPECT_TRUE(stdfs::exists(at(0) + digits));
   EXPECT_FALSE(stdfs::exists(at(1) + digits));
-  EXPECT_TRUE(stdfs::exists(at(1) + digits + ".new")) << "somebody makes it just now";
+}
+
+TEST_F(IdleTrees, WhatWasNotFinishedGoesWhenNobodyMakesIt) {
+  const auto tree = at(1) + ".0123456789abcdef";
+  stdfs::create_directory(tree + ".new");
+  auto lock = must(fs::lock_file(tree + ".lock"));
+  (void)remove(kNoAge, {ids[0], ids[1]});
+  EXPECT_TRUE(stdfs::exists(tree + ".new")) << "somebody makes it just now";
+  lock.reset();
+  (void)remove(std::chrono::hours(1), {ids[0], ids[1]});
+  EXPECT_TRUE(stdfs::exists(tree + ".new")) << "it is young";
+  (void)remove(kNoAge, {ids[0], ids[1]});
+  EXPECT_FALSE(stdfs::exists(tree + ".new"));
+  EXPECT_FALSE(stdfs::exists(tree + ".lock"));
+  EXPECT_TRUE(stdfs::exists(at(1) + "/a"));
 }
 
 TEST_F(IdleTrees, YoungOnesStayAndNobodyIsAsked) {
