@@ -129,6 +129,17 @@ class Looking(CodeWorld):
         self.assertIn(b"in place", self.refused(8, "snapshot", "show", place))
         self.assertIn(b"in place", self.refused(8, "diff", place))
 
+    def test_small_words(self):
+        self.put("a")
+        ident = self.ok("init", "-q").decode().strip()
+        self.assertEqual(len(ident), 64)
+        job = self.submit("--snapshot", ident[:6], "--retries", "user=1", "--shell", "echo x > $MUSTER_OUTPUT_DIR/o; exit 3")
+        self.wait_state(job, "failed")
+        self.assertIn(os.path.join(self.home, "jobs", job, "outputs"), self.ok("query", job).decode())
+        self.assertEqual(self.ok("why", job).decode().count("the command ended with an error of its own"), 1)
+        self.assertIn(b"nobody sets gpus", self.muster("config", "explain", "gpus").stderr)
+        self.assertIn(b'did you mean "gpus"?', self.refused(5, "config", "explain", "gpuz"))
+
     def test_init_sends_ahead(self):
         self.put("a", "1" * 100)
         self.put("sub/b", "2" * 100)
