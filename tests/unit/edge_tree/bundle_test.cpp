@@ -5,11 +5,13 @@
 #include "edge/tree/names.hpp"
 #include "edge/tree/restore.hpp"
 #include "edge/tree/verify.hpp"
+#include "far.hpp"
 #include "lab.hpp"
 
 namespace muster::snapshot {
 namespace {
 
+using test::Far;
 using test::Lab;
 
 std::string bundle_of(BlobStore& blobs, const tree::Hash& id) {
@@ -32,18 +34,6 @@ Result<tree::Hash> read_from(BlobStore& into, std::string_view bytes, std::size_
     return some;
   });
 }
-
-struct Far {
-  explicit Far(const Lab& lab) : blobs(lab.room("far")), folder(lab.room("restored")) {}
-  test::Picture restored(const tree::Hash& id) {
-    Chunks chunks(blobs);
-    const auto done = restore(chunks, id, folder);
-    EXPECT_TRUE(done) << to_line(done.error());
-    return test::picture_of(folder);
-  }
-  FileStore blobs;
-  std::string folder;
-};
 
 TEST(Bundle, AStrangeTreeArrivesAsItWas) {
   for (const std::uint64_t seed : {1U, 2U}) {

@@ -5,25 +5,15 @@
 #include "edge/tree/names.hpp"
 #include "edge/tree/restore.hpp"
 #include "edge/tree/verify.hpp"
+#include "far.hpp"
 #include "lab.hpp"
 
 namespace muster::snapshot {
 namespace {
 
+using test::Far;
 using test::Lab;
 using test::must;
-
-struct Far {
-  explicit Far(const Lab& lab) : blobs(lab.room("far")), folder(lab.room("restored")) {}
-  test::Picture restored(const tree::Hash& id) {
-    Chunks chunks(blobs);
-    const auto done = restore(chunks, id, folder);
-    EXPECT_TRUE(done) << to_line(done.error());
-    return test::picture_of(folder);
-  }
-  FileStore blobs;
-  std::string folder;
-};
 
 TEST(Transfer, AStrangeTreeIsThereAsItWas) {
   Lab lab;
