@@ -95,7 +95,7 @@ class AllRoles(Limited):
         self.assertEqual(check["state"], "fail", check)
         self.assertIn("may not create, patch, delete secrets;", check["text"])
         job = self.ended(self.submit("--", "true"))
-        self.assertEqual((job["state"], job["cause"]), ("failed", "never_started"), job)
+        self.assertEqual((job["state"], job["cause"]), ("failed", "user_config"), job)
         self.assertIn("cannot create resource \"secrets\"", job["attempts"][0]["evidence"][0])
 
 

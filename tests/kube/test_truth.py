@@ -131,7 +131,7 @@ class Refused(Truth):
         eventually("the policy counts", lambda: "holidays" in self.try_job(), 60)
         ident = self.submit("--", "true")
         job = self.ended(ident)
-        self.assertEqual((job["state"], job["cause"]), ("failed", "never_started"), job)
+        self.assertEqual((job["state"], job["cause"]), ("failed", "user_config"), job)
         self.assertIn("closed for the holidays", self.ok("why", ident).decode())
         eventually("nothing of it is left in the cluster", lambda: not self.objects(), 60)
 

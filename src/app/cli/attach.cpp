@@ -2,6 +2,8 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <cctype>
 #include <climits>
 #include <cstdlib>
 
@@ -155,8 +157,14 @@ Result<> print_report(Context& context, const AttachOptions& options, const Repo
 
 Result<> check_name(const std::string& name) {
   if (name == "local") return fail(Kind::usage, "\"local\" is this machine", "choose another name");
-  if (name.empty() || printable(name) != name)
-    return fail(Kind::usage, "that cannot name a cluster", "use letters, digits, - and _");
+  const auto is_plain = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.';
+  };
+  // It stands in command lines, in a label and in the name of a folder.
+  if (name.empty() || name.size() > 63 || !std::all_of(name.begin(), name.end(), is_plain) ||
+      std::isalnum(static_cast<unsigned char>(name.front())) == 0)
+    return fail(Kind::usage, fmt::format("\"{}\" cannot name a cluster", printable(name)),
+                "use letters, digits, - _ . and begin with one of the first two");
   return {};
 }
 

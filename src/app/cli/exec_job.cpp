@@ -21,12 +21,18 @@
 namespace muster {
 namespace {
 
+/// Where the pods of a job are, whatever its profile says today.
+struct PodPlace {
+  std::string kubeconfig;
+  std::string context;
+  std::string space;
+};
+
 /// Where a rank of a job is.
 struct Spot {
   AttemptRef ref;
   int node = 0;
-  std::string cluster;
-  bool is_pod = false;
+  std::optional<PodPlace> pod;  // of a job on a cluster
 };
 
 Result<> check_state(const json::object& job, const std::string& id) {
@@ -52,8 +58,13 @@ Result<Spot> spot_of(const json::object& job, int rank) {
   Spot spot{
       .ref = {.seq = 0, .job = JobId(id), .attempt = static_cast<int>(number_at(attempt, "n"))},
       .node = 0,
-      .cluster = std::string(text_at(job, "cluster")),
-      .is_pod = field(job, "pod") != nullptr};
+      .pod = {}};
+  if (const auto* pod = field(job, "pod"); pod != nullptr && pod->is_object()) {
+    const auto& settings = pod->get_object();
+    spot.pod = PodPlace{.kubeconfig = std::string(text_at(settings, "kubeconfig")),
+                        .context = std::string(text_at(settings, "context")),
+                        .space = std::string(text_at(settings, "namespace"))};
+  }
   int first = 0;
   for (const auto& count : list_at(attempt, "ranks_per_node")) {
     const int ranks = static_cast<int>(count.to_number<std::int64_t>());
@@ -109,11 +120,9 @@ Error explained(kube::ApiError error, const std::string& space) {
 }
 
 Result<int> exec_in_pod(Context& context, const Spot& spot, const ExecWish& wish) {
-  TRY(const auto config, load_config(context));
-  TRY(const auto profile, spec::profile_of(config, spot.cluster));
   TRY(auto target,
-      kube::load({.path = profile.kubeconfig, .context = profile.context, .env = context.env}));
-  const auto space = profile.pod.name_space.empty() ? target.space : profile.pod.name_space;
+      kube::load({.path = spot.pod->kubeconfig, .context = spot.pod->context, .env = context.env}));
+  const auto space = spot.pod->space.empty() ? target.space : spot.pod->space;
   TRY(const auto cluster,
       kube::Cluster::open(std::move(target), {.retries = 2, .env = context.env}));
   kube::Api api(cluster);
@@ -154,7 +163,7 @@ Result<int> exec_in_job(Context& context, const ExecWish& wish) {
   TRY(const auto job, parse_json(document));
   if (!job.is_object()) return fail(Kind::corrupt, "the server's answer cannot be read");
   TRY(const auto spot, spot_of(job.get_object(), wish.rank));
-  return spot.is_pod ? exec_in_pod(context, spot, wish) : exec_here(context, spot, wish);
+  return spot.pod ? exec_in_pod(context, spot, wish) : exec_here(context, spot, wish);
 }
 
 }  // namespace muster

@@ -22,17 +22,28 @@ void line(Context& context, std::string_view label, const std::string& value) {
   print_line(context, paint(context, Style::dim, text.substr(0, kLabel)) + text.substr(kLabel));
 }
 
+/// " on n1, n2 and 14 more"; nothing while no node is known.
 std::string nodes_of(const json::object& attempt) {
+  constexpr std::size_t kMost = 8;
   std::vector<std::string> names;
-  for (const auto& node : list_at(attempt, "nodes"))
-    names.push_back(printable(bytes_from_json(node).value_or("?")));
-  return join(names, ", ");
+  std::size_t more = 0;
+  for (const auto& node : list_at(attempt, "nodes")) {
+    auto name = printable(bytes_from_json(node).value_or(""));
+    if (name.empty() || name == "?") continue;
+    if (names.size() < kMost)
+      names.push_back(std::move(name));
+    else
+      ++more;
+  }
+  if (names.empty()) return "";
+  return fmt::format(" on {}{}", join(names, ", "),
+                     more == 0 ? "" : fmt::format(" and {} more", more));
 }
 
 void print_attempt(Context& context, const json::object& attempt) {
   const auto cause = shown_at(attempt, "cause");
   auto text =
-      fmt::format("  attempt {} {} on {}", number_at(attempt, "n"),
+      fmt::format("  attempt {} {}{}", number_at(attempt, "n"),
                   cause.empty() ? shown_at(attempt, "state") : "ended: " + end_text(attempt),
                   nodes_of(attempt));
   const auto started = time_at(attempt, "started_at"), ended = time_at(attempt, "ended_at");

@@ -51,12 +51,11 @@ bool Waiting::look() {
   const auto& job = parsed->get_object();
   const auto state = named<JobState>(text_at(job, "state"));
   if (!state || is_final(*state)) return false;
-  if (*state != JobState::queued) {
+  const auto& reasons = list_at(job, "reasons");
+  if (reasons.empty() || *state == JobState::stopping) {
     told_.clear();  // it may come back here by a retry
     return true;
   }
-  const auto& reasons = list_at(job, "reasons");
-  if (reasons.empty()) return true;
   const auto& reason = reasons.front().as_object();
   if (std::exchange(told_, text_at(reason, "code")) == text_at(reason, "code")) return true;
   const auto text =

@@ -1,4 +1,4 @@
-/// Tells a person at a terminal why the job they follow has not started, while it has not. A
+/// Tells a person at a terminal why the job they follow does not run, while it does not. A
 /// thread with its own connection; made after the signals are blocked.
 #pragma once
 #include <string>

@@ -8,6 +8,8 @@ namespace {
 using engine::Input;
 
 constexpr Duration kRetry = std::chrono::seconds(1);
+/// Out of sight, with nobody to tell when that is over.
+constexpr Duration kLookAgain = std::chrono::seconds(5);
 constexpr Duration kFullLook = std::chrono::minutes(10);
 
 engine::Ticket ticket_of(const Input& input) {
@@ -47,6 +49,7 @@ Result<> Driver::load(Now now) {
                                    .last_event = loaded.last_event,
                                    .id_key = loaded.id_key});
   later_.clear();
+  unseen_.clear();
   next_full_look_ = now.run;  // look at everything in this very turn
   return {};
 }
@@ -67,6 +70,10 @@ std::vector<AttemptRef> Driver::due(Now now) {
     refs.push_back(later_.begin()->second);
     later_.erase(later_.begin());
   }
+  if (!unseen_.empty() && now.run >= next_unseen_) {
+    refs.insert(refs.end(), unseen_.begin(), unseen_.end());
+    unseen_.clear();
+  }
   if (now.run >= next_full_look_) {
     next_full_look_ = now.run + kFullLook;
     for (auto& [ref, nodes] : engine_->live_attempts()) refs.push_back(std::move(ref));
@@ -74,7 +81,7 @@ std::vector<AttemptRef> Driver::due(Now now) {
   return refs;
 }
 
-void Driver::observe(std::vector<Input>& inbox, const std::vector<AttemptRef>& hints) {
+void Driver::observe(Now now, std::vector<Input>& inbox, const std::vector<AttemptRef>& hints) {
   std::vector<Watched> watched;
   for (const auto& ref : hints)
     if (const auto nodes = engine_->nodes_of(ref)) watched.push_back({ref, *nodes});
@@ -89,7 +96,13 @@ void Driver::observe(std::vector<Input>& inbox, const std::vector<AttemptRef>& h
     deps_.log.warn("the backend cannot be observed", {{"error", to_line(seen.error())}});
     return;
   }
-  for (auto& observation : *seen) inbox.push_back(engine::Seen{std::move(observation)});
+  for (auto& observation : *seen) {
+    if (std::holds_alternative<Unreachable>(observation.sight)) {
+      if (unseen_.empty()) next_unseen_ = now.run + kLookAgain;
+      unseen_.insert(observation.ref);
+    }
+    inbox.push_back(engine::Seen{std::move(observation)});
+  }
 }
 
 void Driver::look_later(Now now, const AttemptRef& ref) { later_.emplace(now.run + kRetry, ref); }
@@ -142,7 +155,7 @@ Turn Driver::turn(Now now, std::vector<Input> inbox, std::vector<AttemptRef> hin
     if (auto inventory = deps_.backend.inventory())
       inbox.insert(inbox.begin(), engine::InventorySeen{std::move(*inventory)});
   look_up_keys(inbox);
-  observe(inbox, hints);
+  observe(now, inbox, hints);
 
   auto out = engine_->step(now, inbox);
   if (!out.events.empty()) {
@@ -167,6 +180,7 @@ Turn Driver::turn(Now now, std::vector<Input> inbox, std::vector<AttemptRef> hin
   turn.last_event = last_event_;
   turn.wake = earlier(out.wake, next_full_look_);
   if (!later_.empty()) turn.wake = earlier(turn.wake, later_.begin()->first);
+  if (!unseen_.empty()) turn.wake = earlier(turn.wake, next_unseen_);
   return turn;
 }
 

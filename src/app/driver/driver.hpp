@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "base/log.hpp"
@@ -52,7 +53,7 @@ class Driver {
  private:
   Result<> load(Now now);
   void look_up_keys(std::vector<engine::Input>& inbox);
-  void observe(std::vector<engine::Input>& inbox, const std::vector<AttemptRef>& hints);
+  void observe(Now now, std::vector<engine::Input>& inbox, const std::vector<AttemptRef>& hints);
   void perform(Now now, std::vector<Action>& actions);
   void perform_launch(Now now, Launch& launch);
   void look_later(Now now, const AttemptRef& ref);
@@ -62,6 +63,8 @@ class Driver {
   std::optional<engine::Engine> engine_;
   std::int64_t last_event_ = 0;
   std::multimap<RunTime, AttemptRef> later_;  // look again at these
+  std::set<AttemptRef> unseen_;               // were out of sight: looked at again
+  RunTime next_unseen_;                       // then
   RunTime next_full_look_;
 };
 

@@ -8,6 +8,8 @@ namespace muster::server {
 namespace {
 
 constexpr std::size_t kMostKnown = 100'000;
+/// A kubeconfig that could not be read may have been mended.
+constexpr auto kTryAgain = std::chrono::seconds(10);
 
 AttemptRef ref_of(const Action& action) {
   return std::visit([](const auto& one) { return one.ref; }, action);
@@ -15,52 +17,87 @@ AttemptRef ref_of(const Action& action) {
 
 }  // namespace
 
-Fleet::Fleet(Backend& local, MachineConfig& config, Store& store, Log& log, OpenCluster open)
-    : local_(local), config_(config), store_(store), log_(log), open_(std::move(open)) {
+Fleet::Fleet(Backend& local, MachineConfig& config, Store& store, Log& log, OpenCluster open,
+             bool may_be_elsewhere)
+    : local_(local),
+      config_(config),
+      store_(store),
+      log_(log),
+      open_(std::move(open)),
+      may_be_elsewhere_(may_be_elsewhere) {
   meet_configuration();
 }
 
 Fleet::~Fleet() = default;
 
-Fleet::Berth Fleet::open(const spec::Profile& profile) {
-  auto opened = open_(profile);
-  if (!opened) {
-    log_.warn("a cluster cannot be opened",
-              {{"cluster", profile.name}, {"error", to_line(opened.error())}});
-    return {nullptr, to_line(opened.error())};
-  }
-  if (hint_) (*opened)->on_change(hint_);
-  return {std::move(*opened), ""};
+Fleet::Place Fleet::place_of(const spec::Profile& profile) {
+  return {profile.name, profile.kubeconfig, profile.context, profile.pod.name_space};
 }
 
-/// New profiles are opened; ones that could not be are tried again. Those that left stay while this
-/// server lives: their jobs may still run.
+/// What the profile says today of everything but the place.
+spec::Profile Fleet::profile_at(const Place& place) const {
+  spec::Profile profile{.name = place.cluster, .kind = "kube"};
+  for (const auto& known : met_->clusters)
+    if (known.name == place.cluster) profile = known;
+  profile.kubeconfig = place.kubeconfig;
+  profile.context = place.context;
+  profile.pod.name_space = place.space;
+  return profile;
+}
+
+void Fleet::open(const Place& place, Berth& berth) {
+  auto opened = open_(profile_at(place));
+  if (!opened)
+    log_.warn("a cluster cannot be opened",
+              {{"cluster", place.cluster}, {"error", to_line(opened.error())}});
+  else if (hint_)
+    (*opened)->on_change(hint_);
+  const std::lock_guard hold(mutex_);
+  berth.tried = std::chrono::steady_clock::now();
+  berth.why = opened ? "" : to_line(opened.error());
+  if (opened) berth.backend = std::move(*opened);
+}
+
+Fleet::Berth& Fleet::berth_at(const Place& place) {
+  auto found = berths_.find(place);
+  const bool is_new = found == berths_.end();
+  if (is_new) {
+    const std::lock_guard hold(mutex_);
+    found = berths_.emplace(place, Berth{}).first;
+  }
+  auto& berth = found->second;
+  const bool is_due = std::chrono::steady_clock::now() - berth.tried > kTryAgain;
+  if (is_new || (!berth.backend && is_due)) open(place, berth);
+  return berth;
+}
+
+/// New places are opened. Those that left stay while this server lives: their jobs may still run.
 void Fleet::meet_configuration() {
   const auto view = config_.current();
   if (view == met_) return;
   met_ = view;
-  for (const auto& profile : view->clusters) {
-    const auto found = clusters_.find(profile.name);
-    if (found != clusters_.end() && found->second.backend) continue;
-    auto opened = open(profile);
-    const std::lock_guard hold(mutex_);
-    clusters_[profile.name] = std::move(opened);
-  }
+  for (const auto& profile : view->clusters) (void)berth_at(place_of(profile));
 }
 
 Result<Inventory> Fleet::inventory() {
   meet_configuration();
   Inventory all{.nodes = met_->nodes, .self_placing = {}};
-  for (const auto& [name, berth] : clusters_) all.self_placing.insert(name);
+  for (const auto& [place, berth] : berths_) all.self_placing.insert(place.cluster);
   return all;
 }
 
 std::vector<ClusterSight> Fleet::sights() const {
+  const auto view = config_.current();
   const std::lock_guard hold(mutex_);
   std::vector<ClusterSight> sights;
-  for (const auto& [name, berth] : clusters_) {
+  for (const auto& [place, berth] : berths_) {
+    const bool is_todays =
+        std::any_of(view->clusters.begin(), view->clusters.end(),
+                    [&, &at = place](const auto& profile) { return place_of(profile) == at; });
     const auto* eyes = dynamic_cast<const SeesFromAfar*>(berth.backend.get());
-    sights.push_back({.name = name,
+    sights.push_back({.name = is_todays ? place.cluster
+                                        : fmt::format("{} as it was ({}/{})", place.cluster,
+                                                      place.context, place.space),
                       .is_open = berth.backend != nullptr,
                       .blindness = eyes == nullptr ? berth.why : eyes->blindness()});
   }
@@ -69,33 +106,36 @@ std::vector<ClusterSight> Fleet::sights() const {
 
 bool Fleet::may_take(std::string_view token, std::string_view snapshot) const {
   const std::lock_guard hold(mutex_);
-  return std::any_of(clusters_.begin(), clusters_.end(), [&](const auto& one) {
+  return std::any_of(berths_.begin(), berths_.end(), [&](const auto& one) {
     const auto* door = dynamic_cast<const AdmitsPods*>(one.second.backend.get());
     return door != nullptr && door->may_take(token, snapshot);
   });
 }
 
-const std::string& Fleet::cluster_of(JobSeq seq) {
-  static const std::string kUnknown;
-  if (const auto found = known_.find(seq); found != known_.end()) return found->second;
-  const auto job = store_.job(seq);
-  if (!job || !*job) return kUnknown;
+Result<Fleet::Berth*> Fleet::berth_of(JobSeq seq) {
+  if (berths_.empty() && !may_be_elsewhere_) return nullptr;
+  const auto found = known_.find(seq);
+  if (found != known_.end() && (found->second == nullptr || found->second->backend))
+    return found->second;
+  TRY(const auto spec, store_.spec(seq));
+  Berth* berth = nullptr;
+  if (spec.pod)
+    berth =
+        &berth_at({spec.cluster, spec.pod->kubeconfig, spec.pod->context, spec.pod->name_space});
   if (known_.size() >= kMostKnown) known_.clear();
-  return known_.emplace(seq, (*job)->cluster).first->second;
+  known_[seq] = berth;
+  return berth;
 }
 
 Result<Backend*> Fleet::backend_of(JobSeq seq) {
-  if (clusters_.empty()) return &local_;
-  const auto& name = cluster_of(seq);
-  const auto found = clusters_.find(name);
-  if (found == clusters_.end()) return &local_;
-  if (found->second.backend) return found->second.backend.get();
-  return fail(Kind::unavailable,
-              fmt::format("cluster {} cannot be used: {}", printable(name), found->second.why));
+  TRY(const auto* berth, berth_of(seq));
+  if (berth == nullptr) return &local_;
+  if (berth->backend) return berth->backend.get();
+  return fail(Kind::unavailable, fmt::format("its cluster cannot be used: {}", berth->why));
 }
 
 Result<std::vector<Observation>> Fleet::observe(std::span<const Watched> attempts) {
-  if (clusters_.empty()) return local_.observe(attempts);
+  if (berths_.empty() && !may_be_elsewhere_) return local_.observe(attempts);
   std::map<Backend*, std::vector<Watched>> shares;
   std::vector<Observation> all;
   const auto unreachable = [&](const Watched& one, const Error& error) {
@@ -128,7 +168,7 @@ Result<> Fleet::perform(const Action& action) {
 void Fleet::on_change(std::function<void(std::vector<AttemptRef>)> hint) {
   hint_ = std::move(hint);
   local_.on_change(hint_);
-  for (auto& [name, berth] : clusters_)
+  for (auto& [place, berth] : berths_)
     if (berth.backend) berth.backend->on_change(hint_);
 }
 

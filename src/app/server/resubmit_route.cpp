@@ -74,11 +74,21 @@ Result<> check_code(const JobSpec& spec, const std::string& id) {
               fmt::format("submit it from its folder: muster submit -c {}", spec.cluster));
 }
 
+/// It is made where its cluster is today.
+void move_with_profile(Office& office, const std::string& cluster, PodSettings& pod) {
+  const auto defaults = office.defaults_of(cluster);
+  if (!defaults || defaults->profile.kind != "kube") return;
+  pod.kubeconfig = defaults->profile.kubeconfig;
+  pod.context = defaults->profile.context;
+  pod.name_space = defaults->profile.pod.name_space;
+}
+
 /// The job as its own cluster would have it again, or as another one makes of it.
 Result<spec::ResolvedJob> resolve_again(Office& office, const JobSpec& old, const Wish& wish,
                                         spec::SubmitOptions options, spec::Submitter submitter) {
   if (options.cluster.value_or(old.cluster) == old.cluster) {
     auto pod = spec::pod_again(old, options);
+    if (pod) move_with_profile(office, old.cluster, *pod);
     auto defaults = office.defaults();
     defaults.profile.queue = old.queue;  // a profile of then named it
     TRY(auto job, spec::resolve(options, defaults.profile, defaults.nodes, submitter));

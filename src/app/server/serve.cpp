@@ -170,7 +170,8 @@ Result<> Household::open_machine() {
                                        .log = log_}));
   fleet_ = std::make_unique<Fleet>(
       *backend_, machine_, *store_, log_,
-      [this](const spec::Profile& profile) { return open_cluster(profile); });
+      [this](const spec::Profile& profile) { return open_cluster(profile); },
+      fs::exists(options_.home + "/kube"));
   return {};
 }
 

@@ -107,6 +107,12 @@ Result<int> status(Context& context, const Parsed& parsed, Words) {
   return 0;
 }
 
+/// For the pod's startup probe: 0 when the ranks have begun.
+Result<int> begun(Context&, const Parsed& parsed, Words) {
+  const auto state = agent::ask_state(places_of(parsed));
+  return state && *state != "preparing" && *state != "barrier" ? 0 : 1;
+}
+
 Result<int> exec(Context& context, const Parsed& parsed, Words words) {
   TRY(const auto rank,
       within(parse_whole(parsed.value("rank").value_or("0"), 0, 1'000'000), "the rank"));
@@ -130,7 +136,8 @@ constexpr Sub kSubs[] = {{"install", "install DIR", 1, Rest::none, install},
                          {"receive", "receive DIR --plan FILE", 1, Rest::none, receive},
                          {"exec", "exec [--rank N] -- COMMAND", 1, Rest::some, exec},
                          {"signal", "signal NUMBER", 1, Rest::none, signal},
-                         {"status", "status", 0, Rest::none, status}};
+                         {"status", "status", 0, Rest::none, status},
+                         {render::kBegunWord, "begun", 0, Rest::none, begun}};
 
 Result<int> run(Context& context, const Parsed& parsed) {
   const auto& words = parsed.operands;
@@ -156,7 +163,7 @@ Verb verb_agent() {
           .summary = "Run the ranks of one node inside a pod",
           .usage =
               "agent install DIR | rank --plan FILE | receive DIR | exec -- COMMAND | signal N "
-              "| status",
+              "| status | begun",
           .operands = Operands::some,
           .options = {{.name = "plan", .value = "FILE", .text = "the plan of the attempt"},
                       {.name = "index",

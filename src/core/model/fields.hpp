@@ -92,6 +92,8 @@ void fields(V& v, PodSettings& x) {
   v("agent_image", x.agent_image);
   v("image_pull_secrets", x.image_pull_secrets);
   v("service_account", x.service_account);
+  v("kubeconfig", x.kubeconfig);
+  v("context", x.context);
   v("namespace", x.name_space);
   v("pod_security", x.pod_security);
   v("node_selector", x.node_selector);

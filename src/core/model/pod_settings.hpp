@@ -52,7 +52,11 @@ struct PodSettings {
   std::string agent_image;  // holds muster at kAgentProgram; never empty once resolved
   std::vector<std::string> image_pull_secrets;
   std::string service_account;  // empty: the namespace's default, without a token in the pods
-  std::string name_space;       // empty: the context's own
+  /// Where it is made, as the profile said when it was submitted: a profile that is changed or
+  /// removed later takes no job away.
+  std::string kubeconfig;  // empty: where kubectl finds it
+  std::string context;
+  std::string name_space;  // empty: the context's own
   PodSecurity pod_security = PodSecurity::automatic;
   std::map<std::string, std::string> node_selector;
   std::vector<Toleration> tolerations;

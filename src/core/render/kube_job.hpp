@@ -62,6 +62,8 @@ constexpr std::size_t kLargestSecretCode = std::size_t{900} * 1024;
 // Where the agent finds things in its container.
 constexpr const char* kSharedDir = "/muster";
 constexpr const char* kAgentInPod = "/muster/bin/muster";
+/// What the agent is asked to learn whether the ranks have begun.
+constexpr const char* kBegunWord = "begun";
 constexpr const char* kPlanDir = "/muster/plan";
 constexpr const char* kPlanFile = "/muster/plan/plan";
 constexpr const char* kCodeSecretDir = "/muster/code-secret";

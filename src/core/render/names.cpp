@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include "base/hash.hpp"
+
 namespace muster::render {
 namespace {
 
@@ -50,8 +52,14 @@ std::string selector_of(std::string_view home_id) {
   return fmt::format("{}={}", kHomeLabel, label_value(home_id));
 }
 
-std::string selector_of(std::string_view home_id, std::string_view cluster) {
-  return fmt::format("{},{}={}", selector_of(home_id), kClusterLabel, label_value(cluster));
+std::string selector_of(std::string_view home_id, std::string_view cluster,
+                        std::string_view place) {
+  return fmt::format("{},{}={},{}={}", selector_of(home_id), kClusterLabel, label_value(cluster),
+                     kPlaceLabel, place);
+}
+
+std::string place_of(std::string_view kubeconfig, std::string_view context) {
+  return sha256_hex(fmt::format("{}\n{}", kubeconfig, context)).substr(0, 8);
 }
 
 std::string selector_of(const AttemptRef& ref, std::string_view home_id) {

@@ -13,6 +13,7 @@ using Labels = std::map<std::string, std::string>;
 
 constexpr const char* kHomeLabel = "muster.dev/home";
 constexpr const char* kClusterLabel = "muster.dev/cluster";
+constexpr const char* kPlaceLabel = "muster.dev/place";
 constexpr const char* kJobLabel = "muster.dev/job";
 constexpr const char* kAttemptLabel = "muster.dev/attempt";
 constexpr const char* kUserLabel = "muster.dev/user";
@@ -32,8 +33,11 @@ std::string peer_address(std::string_view object_name, int index);
 Labels labels_of(const AttemptRef& ref, std::string_view home_id);
 /// Selects everything of a home: "muster.dev/home=<uuid>".
 std::string selector_of(std::string_view home_id);
-/// And of one of its clusters: several profiles may name the same namespace.
-std::string selector_of(std::string_view home_id, std::string_view cluster);
+/// And of one of its clusters: several profiles may name the same namespace, and one profile may
+/// have named the same cluster in another way before.
+std::string selector_of(std::string_view home_id, std::string_view cluster, std::string_view place);
+/// Eight digits that stand for a kubeconfig and one of its contexts.
+std::string place_of(std::string_view kubeconfig, std::string_view context);
 /// The same for one attempt.
 std::string selector_of(const AttemptRef& ref, std::string_view home_id);
 

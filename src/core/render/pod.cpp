@@ -1,5 +1,7 @@
 #include "core/render/pod.hpp"
 
+#include <limits>
+
 #include "base/check.hpp"
 #include "core/model/json.hpp"
 #include "core/render/names.hpp"
@@ -120,6 +122,19 @@ json::object node_name() {
           {"valueFrom", json::object{{"fieldRef", json::object{{"fieldPath", "spec.nodeName"}}}}}};
 }
 
+/// Until the ranks begin the pod is not ready: a set-up, or waiting for other nodes, is not
+/// running. Asked until the first yes, and never again.
+json::object begun_probe() {
+  return {{"exec", json::object{{"command", json::array{kAgentInPod, "agent", kBegunWord}}}},
+          {"periodSeconds", 2},
+          {"timeoutSeconds", 5},
+          {"failureThreshold", std::numeric_limits<std::int32_t>::max()}};
+}
+
+bool begins_late(const JobSpec& spec) {
+  return spec.request.nodes > 1 || !spec.code.setup.empty() || !spec.code.requirements.empty();
+}
+
 json::object main_container(const Rendering& r) {
   json::object container{
       {"name", kMainContainer},
@@ -130,6 +145,7 @@ json::object main_container(const Rendering& r) {
       {"volumeMounts", mounts(r)},
       {"terminationMessagePath", "/dev/termination-log"},
       {"terminationMessagePolicy", "File"}};
+  if (begins_late(r.spec)) container["startupProbe"] = begun_probe();
   add_security(container, security_of(r));
   return container;
 }
@@ -204,6 +220,7 @@ json::object pod_spec(const Rendering& r) {
 json::object labels_json(const Rendering& r) {
   auto labels = labels_of(r.ref, r.home_id);
   labels[kClusterLabel] = label_value(r.spec.cluster);
+  labels[kPlaceLabel] = place_of(r.spec.pod->kubeconfig, r.spec.pod->context);
   labels[kUserLabel] = label_value(r.spec.user);
   labels[kNameLabel] = label_value(r.spec.name);
   json::object out;

@@ -47,6 +47,8 @@ Result<> resolve_pod(JobSpec& spec, const SubmitOptions& options, const Profile&
   if (profile.kind != "kube") return check_elsewhere(options, profile);
   TRY_VOID(check_place(options, profile));
   PodSettings pod = profile.pod;
+  pod.kubeconfig = profile.kubeconfig;
+  pod.context = profile.context;
   if (options.image) pod.image = *options.image;
   if (options.spot) pod.spot = options.spot;
   if (pod.agent_image.empty()) pod.agent_image = pod.image;

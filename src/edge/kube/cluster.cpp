@@ -56,7 +56,7 @@ struct Cluster::Shared {
         options(std::move(the_options)),
         route(std::move(the_route)),
         ca_pem(std::move(the_ca)),
-        credentials(target.user, target.cluster, ca_pem, options.env),
+        credentials(target.user, target.cluster, ca_pem, options.env, options.again),
         bucket(options.per_second, options.burst),
         rng(options.seed) {}
 

@@ -3,6 +3,7 @@
 #pragma once
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -25,6 +26,8 @@ struct ClusterOptions {
   double burst = 100;                            // and at once
   std::string user_agent = "muster";
   Environment env = {};  // for exec plugins and proxies
+  /// The target as its files say now: asked for when the server refuses who we are.
+  std::function<Result<Target>()> again = {};
   std::uint64_t seed = 1;
 };
 

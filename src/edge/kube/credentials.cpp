@@ -23,11 +23,13 @@ std::string bearer(std::string_view token) {
 
 }  // namespace
 
-Credentials::Credentials(UserEntry user, ClusterEntry cluster, std::string ca_pem, Environment env)
-    : user_(std::move(user)),
-      cluster_(std::move(cluster)),
+Credentials::Credentials(UserEntry user, ClusterEntry cluster, std::string ca_pem, Environment env,
+                         std::function<Result<Target>()> again)
+    : cluster_(std::move(cluster)),
       ca_pem_(std::move(ca_pem)),
-      env_(std::move(env)) {}
+      env_(std::move(env)),
+      again_(std::move(again)),
+      user_(std::move(user)) {}
 
 bool Credentials::is_fresh() const {
   if (!has_identity_) return false;
@@ -88,11 +90,19 @@ Result<Identity> Credentials::get(const http::Stop& stop) {
   return identity_;
 }
 
+/// Somebody may have logged in again: the kubeconfig tells.
+bool Credentials::has_changed() {
+  auto now = again_ ? again_() : Result<Target>(tl::unexpected(Error{}));
+  if (!now || now->user == user_) return false;
+  user_ = std::move(now->user);
+  return true;
+}
+
 bool Credentials::refuse(std::uint64_t generation) {
   const std::lock_guard lock(mutex_);
   // Somebody else has renewed it already: try with that one.
   if (generation != identity_.generation) return true;
-  if (!user_.exec && user_.token_file.empty()) return false;
+  if (!has_changed() && !user_.exec && user_.token_file.empty()) return false;
   expires_ = WallTime{0};
   read_at_ = Clock::now() - kReadAgain;
   return true;

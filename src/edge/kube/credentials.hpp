@@ -4,6 +4,7 @@
 #pragma once
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -39,7 +40,9 @@ struct Identity {
 
 class Credentials {
  public:
-  Credentials(UserEntry user, ClusterEntry cluster, std::string ca_pem, Environment env);
+  /// `again` tells what the kubeconfig says now; empty: nobody does.
+  Credentials(UserEntry user, ClusterEntry cluster, std::string ca_pem, Environment env,
+              std::function<Result<Target>()> again = {});
 
   Result<Identity> get(const http::Stop& stop);
   /// The server does not take it; false when there is nothing else to show.
@@ -51,13 +54,15 @@ class Credentials {
   Result<> read_files();
   bool is_fresh() const;
   void keep(Identity next);
+  bool has_changed();
 
-  const UserEntry user_;
   const ClusterEntry cluster_;
   const std::string ca_pem_;
   const Environment env_;
+  const std::function<Result<Target>()> again_;
 
-  std::mutex mutex_;
+  std::mutex mutex_;  // guards the rest
+  UserEntry user_;
   Identity identity_;
   bool has_identity_ = false;
   std::optional<WallTime> expires_;

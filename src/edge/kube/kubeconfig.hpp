@@ -31,6 +31,7 @@ struct ExecPlugin {
   std::string install_hint;
   std::string interactive_mode;  // Never, IfAvailable, Always
   bool wants_cluster = false;
+  bool operator==(const ExecPlugin&) const = default;
 };
 
 /// Acting as somebody else, by the right to do so.
@@ -39,6 +40,7 @@ struct Impersonation {
   std::string uid;
   std::vector<std::string> groups;
   std::vector<std::pair<std::string, std::string>> extra;
+  bool operator==(const Impersonation&) const = default;
 };
 
 struct UserEntry {
@@ -50,6 +52,7 @@ struct UserEntry {
   std::optional<ExecPlugin> exec;
   std::string auth_provider;  // the old plug-ins: named only to be refused
   Impersonation as;
+  bool operator==(const UserEntry&) const = default;
 };
 
 struct ContextEntry {

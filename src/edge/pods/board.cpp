@@ -20,8 +20,8 @@ bool is_same(const std::optional<Terminated>& a, const std::optional<Terminated>
 bool is_same(const PodRow& a, const PodRow& b) {
   const auto words = [](const PodRow& row) {
     return std::tie(row.uid, row.node, row.phase, row.is_deleting, row.is_gone, row.is_missed,
-                    row.has_finalizer, row.is_running, row.is_silent, row.wants_code,
-                    row.disruption, row.status_reason);
+                    row.has_finalizer, row.is_running, row.is_starting, row.is_silent,
+                    row.wants_code, row.disruption, row.status_reason);
   };
   const auto code = [](const PodRow& row) {
     return row.waits_for ? row.waits_for->code + row.waits_for->text : std::string();
@@ -136,10 +136,11 @@ void Board::drop_if_empty(const std::string& job) {
     entries_.erase(found);
 }
 
-/// A later state than the one it was buried in: it was not gone, only out of our sight.
+/// In the state it was buried in, or a later one, it was not gone, only out of our sight: it lost
+/// its labels, and the state is the one without them.
 bool Board::is_buried(const std::string& uid, std::uint64_t version) {
   const auto found = buried_.find(uid);
-  return found != buried_.end() && version <= found->second;
+  return found != buried_.end() && version < found->second;
 }
 
 void Board::bury(const std::string& uid, std::uint64_t version) {
@@ -162,10 +163,12 @@ void Board::remove_job(const JobRow& row) {
 
 void Board::remove_pod(const PodRow& row) {
   const std::lock_guard hold(mutex_);
-  if (is_buried(row.uid, row.version)) return;
-  bury(row.uid, row.version);
+  const auto buried = buried_.find(row.uid);
+  if (buried != buried_.end() && row.version <= buried->second) return;  // told twice
   auto& kept = entries_[row.job].pods[row.name];
-  if (!is_older(row, kept.row)) kept.row = row;
+  if (is_older(row, kept.row)) return;  // it has been seen since
+  bury(row.uid, row.version);
+  kept.row = row;
   kept.row.is_gone = true;
 }
 

@@ -19,12 +19,16 @@ kube::Resource resource_of(const render::Object& object) {
   return {object.api.substr(0, slash), object.api.substr(slash + 1), object.resource};
 }
 
+const json::object& metadata_of(const json::object& object) {
+  static const json::object kNone;
+  const auto* metadata = field(object, "metadata");
+  return metadata != nullptr && metadata->is_object() ? metadata->get_object() : kNone;
+}
+
 std::string uid_of(const std::string& object) {
   const auto parsed = parse_json(object);
   if (!parsed || !parsed->is_object()) return "";
-  const auto* metadata = field(parsed->get_object(), "metadata");
-  if (metadata == nullptr || !metadata->is_object()) return "";
-  return std::string(text_at(metadata->get_object(), "uid"));
+  return std::string(text_at(metadata_of(parsed->get_object()), "uid"));
 }
 
 ApiResult<std::string> uid_of_job(Api& api, const std::string& space, const std::string& name) {
@@ -35,11 +39,6 @@ ApiResult<std::string> uid_of_job(Api& api, const std::string& space, const std:
 bool is_absent(const kube::ApiError& error) { return error.code == 404; }
 
 constexpr auto kNeverAgain = std::numeric_limits<std::uint64_t>::max();
-
-std::optional<PodRow> read_pod_text(const std::string& text) {
-  const auto parsed = parse_json(text);
-  return parsed && parsed->is_object() ? read_pod(parsed->get_object()) : std::nullopt;
-}
 
 std::optional<JobRow> read_job_text(const std::string& text) {
   const auto parsed = parse_json(text);
@@ -71,15 +70,20 @@ ApiResult<> create(Api& api, const std::string& space, const std::vector<render:
 
 namespace {
 
-/// A pod that is missed is there, or gone for good: no uid comes twice.
+/// A pod that is missed is there, or gone for good: no uid comes twice. Listed by its name: the
+/// right to get pods is not needed for anything else.
 ApiResult<> seek_pod(Api& api, const std::string& space, PodRow row, Board& board) {
-  const auto text = api.get({kube::pods(), space, row.name});
-  if (!text && !is_absent(text.error())) return tl::unexpected(text.error());
-  auto found = text ? read_pod_text(*text) : std::nullopt;
-  if (found && found->uid == row.uid) {
-    board.put(std::move(*found));
-    return {};
-  }
+  bool is_there = false;
+  const kube::ListSink sink{.begin = [&] { is_there = false; },
+                            .item =
+                                [&](const json::object& pod) {
+                                  if (text_at(metadata_of(pod), "uid") != row.uid) return;
+                                  is_there = true;
+                                  if (auto found = read_pod(pod)) board.put(std::move(*found));
+                                }};
+  API_TRY_VOID(kube::list(api, {kube::pods(), space},
+                          {.labels = "", .fields = "metadata.name=" + row.name}, sink));
+  if (is_there) return {};
   row.version = kNeverAgain;
   board.remove_pod(row);
   return {};
@@ -103,7 +107,7 @@ ApiResult<bool> seek_job(Api& api, const std::string& space, const std::string& 
 ApiResult<bool> seek(Api& api, const std::string& space, const std::string& job, Board& board) {
   const auto group = board.group(job);
   for (const auto& pod : group.pods)
-    if (pod.is_missed && !pod.is_gone) API_TRY_VOID(seek_pod(api, space, pod, board));
+    if (pod.is_missed || pod.is_gone) API_TRY_VOID(seek_pod(api, space, pod, board));
   API_TRY(const bool is_there, seek_job(api, space, job, group.job, board));
   const kube::ListSink sink{.begin = {}, .item = [&](const json::object& pod) {
                               auto row = read_pod(pod);
@@ -157,6 +161,15 @@ ApiResult<> remove_parts(Api& api, const std::string& space, const std::string& 
   API_TRY_VOID(api.remove({kube::services(), space, job}));
   API_TRY_VOID(api.remove({kube::secrets(), space, job}));
   API_TRY_VOID(api.remove({kube::secrets(), space, job + "-code"}));
+  return {};
+}
+
+ApiResult<> relabel(Api& api, const kube::ObjectRef& object, const render::Labels& labels) {
+  json::object wanted;
+  for (const auto& [name, value] : labels) wanted[name] = value;
+  const json::object patch{{"metadata", {{"labels", std::move(wanted)}}}};
+  const auto patched = api.patch(object, kube::PatchKind::merge, json::serialize(patch));
+  if (!patched && !is_absent(patched.error())) return tl::unexpected(patched.error());
   return {};
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/render/kube_job.hpp"
+#include "core/render/names.hpp"
 #include "edge/kube/api.hpp"
 #include "edge/pods/board.hpp"
 
@@ -32,6 +33,10 @@ kube::ApiResult<> remove_parts(kube::Api& api, const std::string& space, const s
 /// not name, the Job, pods that nobody has seen. True when there is a Job.
 kube::ApiResult<bool> seek(kube::Api& api, const std::string& space, const std::string& job,
                            Board& board);
+
+/// Puts labels back that somebody took off.
+kube::ApiResult<> relabel(kube::Api& api, const kube::ObjectRef& object,
+                          const render::Labels& labels);
 
 /// The newest warning about an object, in the cluster's words; empty when there is none.
 kube::ApiResult<std::string> last_warning(kube::Api& api, const std::string& space,

@@ -14,6 +14,13 @@ namespace {
 /// In the attempt's folder once its Job was made: a Job that is missing later was deleted.
 constexpr const char* kCreatedMark = "/created";
 
+Reason suspended() {
+  return {
+      .code = "suspended",
+      .text = "its Job is suspended, not by muster: a queue of the cluster or a person holds it",
+      .fix = "wait for the queue, or ask who runs the cluster"};
+}
+
 std::optional<ExitRecord> record_of(const Sight& sight) {
   const auto* ended = std::get_if<Ended>(&sight);
   if (ended == nullptr || ended->record.ranks.empty()) return std::nullopt;
@@ -82,14 +89,15 @@ void PodsBackend::remember(const AttemptRef& ref, int nodes, const std::string& 
 Around PodsBackend::around_of(const Group& group, const Member& member, const PodRow& row) {
   Around around{.stop_why = member.stop_why, .first_rank = row.index * member.ranks_per_node};
   if (around.stop_why.empty() && group.job) around.stop_why = group.job->stop_why;
+  around.is_suspended = group.job && group.job->is_suspended;
   // The controller ends the rest of a failed Job: for us, one of a gang failed. Whoever was not
-  // told to end has ended by himself, and may be the one.
+  // told to end has ended by himself, and may be the one; who was deleted is not.
   const bool is_told = row.is_deleting || row.is_gone;
-  const bool has_failed = (group.job && group.job->has_failed) ||
-                          std::any_of(group.pods.begin(), group.pods.end(), [](const auto& pod) {
-                            return pod.phase == Phase::failed && !pod.is_deleting;
-                          });
-  if (around.stop_why.empty() && member.nodes > 1 && has_failed && is_told)
+  const bool has_culprit = std::any_of(group.pods.begin(), group.pods.end(), [&](const auto& pod) {
+    return pod.name != row.name &&
+           ((pod.phase == Phase::failed && !pod.is_deleting) || !pod.disruption.empty());
+  });
+  if (around.stop_why.empty() && row.disruption.empty() && has_culprit && is_told)
     around.stop_why = "gang";
   return around;
 }
@@ -132,8 +140,9 @@ Sight PodsBackend::missing_pod(const Group& group, const Member& member, const s
   if (group.job) {
     // Stopped before the pod was made: none comes any more.
     if (!group.job->stop_why.empty()) return Ended{{.ranks = {}, .killed_by = group.job->stop_why}};
-    return Alive{
-        .state = AttemptState::preparing, .failed_rank = -1, .waits_for = member.waits_for};
+    return Alive{.state = AttemptState::preparing,
+                 .failed_rank = -1,
+                 .waits_for = group.job->is_suspended ? suspended() : member.waits_for};
   }
   return missing_job(member, name);
 }

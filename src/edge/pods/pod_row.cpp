@@ -136,6 +136,8 @@ void read_containers(const json::object& status, PodRow& row) {
     if (text_at(container, "name") != render::kMainContainer) continue;
     if (auto reason = waiting_of(container)) row.waits_for = std::move(reason);
     row.is_running = !part(part(container, "state"), "running").empty();
+    const auto* started = field(container, "started");
+    row.is_starting = row.is_running && started != nullptr && *started == json::value(false);
     const auto* ready = field(container, "ready");
     row.is_silent = !is_ready && row.is_running && ready != nullptr && *ready == json::value(true);
     row.ended = terminated(container);
@@ -145,15 +147,28 @@ void read_containers(const json::object& status, PodRow& row) {
 }
 
 /// Labels are anybody's to write; this is what the Job's controller put there.
-std::string owner_of(const json::object& metadata) {
+const json::object& controller_of(const json::object& metadata) {
   for (const auto& one : list_at(metadata, "ownerReferences")) {
     const auto& owner = as_object(one);
     const auto* controls = field(owner, "controller");
-    if (text_at(owner, "kind") == "Job" && controls != nullptr && *controls == json::value(true) &&
-        text_at(owner, "name") == text_at(part(metadata, "labels"), kJobNameLabel))
-      return std::string(text_at(owner, "uid"));
+    if (text_at(owner, "kind") == "Job" && controls != nullptr && *controls == json::value(true))
+      return owner;
   }
-  return {};
+  return kNothing;
+}
+
+void read_owner(const json::object& metadata, PodRow& row) {
+  const auto& owner = controller_of(metadata);
+  row.job = text_at(part(metadata, "labels"), kJobNameLabel);
+  if (row.job.empty()) row.job = text_at(owner, "name");
+  if (text_at(owner, "name") == row.job) row.owner = text_at(owner, "uid");
+}
+
+bool lacks_labels(const json::object& metadata) {
+  const auto& labels = part(metadata, "labels");
+  return text_at(labels, render::kHomeLabel).empty() ||
+         text_at(labels, render::kClusterLabel).empty() ||
+         text_at(labels, render::kPlaceLabel).empty();
 }
 
 }  // namespace
@@ -164,13 +179,13 @@ std::optional<PodRow> read_pod(const json::object& pod) {
   PodRow row{.name = std::string(text_at(metadata, "name")),
              .uid = std::string(text_at(metadata, "uid")),
              .version = version_of(metadata),
-             .job = std::string(text_at(part(metadata, "labels"), kJobNameLabel)),
-             .owner = owner_of(metadata),
              .index = index_of(metadata),
              .node = std::string(text_at(part(pod, "spec"), "nodeName")),
              .phase = phase_of(text_at(status, "phase"))};
+  read_owner(metadata, row);
   if (row.name.empty() || row.job.empty() || row.index < 0) return std::nullopt;
   row.is_deleting = !text_at(metadata, "deletionTimestamp").empty();
+  row.is_unlabelled = lacks_labels(metadata);
   row.has_finalizer = holds(list_at(metadata, "finalizers"), render::kRecordFinalizer);
   row.status_reason = brief(text_at(status, "reason"));
   row.status_text = brief(text_at(status, "message"));
@@ -185,14 +200,11 @@ std::optional<JobRow> read_job(const json::object& job) {
   JobRow row{.name = std::string(text_at(metadata, "name")),
              .uid = std::string(text_at(metadata, "uid")),
              .version = version_of(metadata),
+             .is_unlabelled = lacks_labels(metadata),
              .stop_why = brief(text_at(part(metadata, "annotations"), kStopAnnotation))};
   if (row.name.empty()) return std::nullopt;
-  for (const auto& one : list_at(part(job, "status"), "conditions")) {
-    const auto& condition = as_object(one);
-    const auto type = text_at(condition, "type");
-    if ((type == "Failed" || type == "FailureTarget") && text_at(condition, "status") == "True")
-      row.has_failed = true;
-  }
+  const auto* suspend = field(part(job, "spec"), "suspend");
+  row.is_suspended = suspend != nullptr && *suspend == json::value(true) && row.stop_why.empty();
   return row;
 }
 

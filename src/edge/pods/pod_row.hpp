@@ -39,9 +39,11 @@ struct PodRow {
   bool is_deleting = false;
   bool is_gone = false;        // the object is no more; this is what was last seen
   bool is_missed = false;      // a list did not name it; whether it is gone is not known yet
+  bool is_unlabelled = false;  // somebody took our labels off it: no watch of ours shows it
   bool has_finalizer = false;  // ours: its end is not committed yet
   bool has_started = false;    // the main container runs or ran: there may be a log
   bool is_running = false;
+  bool is_starting = false;         // it runs, but its ranks have not begun
   bool has_container = false;       // the runtime named it: a log can be followed
   bool is_silent = false;           // runs, as far as is known: its node has stopped answering
   bool wants_code = false;          // its init container waits for the code
@@ -62,9 +64,10 @@ struct JobRow {
   std::string name;
   std::string uid;
   std::uint64_t version = 0;
-  bool is_missed = false;   // as of a pod
-  bool has_failed = false;  // it is over, or being ended: its controller deletes the other pods
-  std::string stop_why;     // why muster stopped it
+  bool is_missed = false;  // as of a pod
+  bool is_unlabelled = false;
+  bool is_suspended = false;  // by a queue or a person: it has no pods until it is resumed
+  std::string stop_why;       // why muster stopped it
 };
 
 std::optional<JobRow> read_job(const boost::json::object& job);

@@ -26,7 +26,10 @@ Lost disrupted(const PodRow& row) {
           .evidence = sentence(what, row.disruption_text)};
 }
 
-Lost removed(const PodRow& row) {
+Lost removed(const PodRow& row, const Around& around) {
+  if (around.is_suspended)
+    return {.cause = Cause::queue_preempted,
+            .evidence = fmt::format("Job {} was suspended, not by muster", row.job)};
   return {.cause = Cause::removed_externally,
           .evidence = fmt::format("pod {} was deleted, not by muster", row.name)};
 }
@@ -61,7 +64,7 @@ Sight recorded(const PodRow& row, ExitRecord record, const Around& around) {
     return Ended{std::move(record)};
   }
   if (!row.disruption.empty()) return disrupted(row);
-  if (row.is_deleting || row.is_gone) return removed(row);
+  if (row.is_deleting || row.is_gone) return removed(row, around);
   record.killed_by.clear();
   return Ended{std::move(record)};
 }
@@ -91,8 +94,15 @@ bool could_not_run(const Terminated& end) {
          end.reason == "RunContainerError";
 }
 
+/// The same image says the same the next time.
+bool lacks_program(const Terminated& end) {
+  return end.message.find("no such file or directory") != std::string::npos ||
+         end.message.find("executable file not found") != std::string::npos ||
+         end.message.find("exec format error") != std::string::npos;
+}
+
 Lost never_started(const Terminated& end) {
-  return {.cause = Cause::never_started,
+  return {.cause = lacks_program(end) ? Cause::user_config : Cause::never_started,
           .evidence = sentence(fmt::format("container {} could not run (exit code {}, {})",
                                            end.container, end.exit, end.reason),
                                end.message)};
@@ -108,7 +118,7 @@ Sight unrecorded(const PodRow& row, const Around& around) {
   const bool is_told = row.is_deleting || row.is_gone || !row.ended;
   if (!around.stop_why.empty() && is_told) return stopped(around);
   if (row.ended && could_not_run(*row.ended)) return never_started(*row.ended);
-  if (row.is_deleting || row.is_gone) return removed(row);
+  if (row.is_deleting || row.is_gone) return removed(row, around);
   if (row.failed) return never_started(*row.failed);
   if (row.ended) return exit_of(*row.ended, around);
   return Lost{Cause::lost, sentence(fmt::format("pod {} failed", row.name),
@@ -120,6 +130,12 @@ Unreachable cut_off(const PodRow& row) {
   return {.why = fmt::format("node {} does not answer: lost, waiting for node removal", row.node),
           .code = kNodeLost,
           .fix = "when the machine is gone for good, delete its Node object"};
+}
+
+Reason starting() {
+  return {.code = "starting",
+          .text = "its pods are being set up, or wait for each other",
+          .fix = "see what a set-up prints: muster logs --setup -f ID"};
 }
 
 }  // namespace
@@ -136,6 +152,8 @@ Sight sight_of(const PodRow& row, const Around& around) {
   if (row.is_silent || (row.is_deleting && row.disruption == "DeletionByTaintManager"))
     return cut_off(row);
   if (row.is_deleting) return Alive{.state = AttemptState::stopping};
+  if (row.is_starting)
+    return Alive{.state = AttemptState::preparing, .failed_rank = -1, .waits_for = starting()};
   if (row.is_running) return Alive{.state = AttemptState::running};
   return Alive{.state = AttemptState::preparing, .failed_rank = -1, .waits_for = row.waits_for};
 }

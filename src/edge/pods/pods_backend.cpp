@@ -42,7 +42,8 @@ Environment own_environment() {
 }  // namespace
 
 PodsBackend::PodsBackend(PodsDeps deps)
-    : deps_(std::move(deps)), begun_(deps_.home, deps_.name + "-" + deps_.space) {
+    : deps_(std::move(deps)),
+      begun_(deps_.home, fmt::format("{}-{}-{}", deps_.name, deps_.place, deps_.space)) {
   drawer_ = std::make_unique<LogDrawer>(deps_.cluster, deps_.log, [this](const std::string& pod) {
     // "m-<8hex>-<home4>-<attempt>-<index>-<random>"
     const auto parts = split(pod, '-');
@@ -62,7 +63,8 @@ PodsBackend::PodsBackend(PodsDeps deps)
   for (int i = 0; i < kWorkers; ++i) run("kube-work", &PodsBackend::work);
   run("kube-tick", &PodsBackend::tick_loop);
   const kube::WatchOptions options{
-      .selection = {.labels = render::selector_of(deps_.home_id, deps_.name), .fields = ""},
+      .selection = {.labels = render::selector_of(deps_.home_id, deps_.name, deps_.place),
+                    .fields = ""},
       .lease = kLease,
       .overlap = kOverlap,
       .longest_pause = kLongestPause};
@@ -236,22 +238,27 @@ void PodsBackend::end_impasse(const std::string& name, const Member& member,
 Result<std::unique_ptr<Backend>> open_pods(const ClusterAddress& address, const std::string& home,
                                            const std::string& home_id, Log& log) {
   const auto env = own_environment();
-  TRY(auto target,
-      kube::load({.path = address.kubeconfig, .context = address.context, .env = env}));
+  const auto find = [source = kube::TargetSource{
+                         .path = address.kubeconfig, .context = address.context, .env = env}] {
+    return kube::load(source);
+  };
+  TRY(auto target, find());
   if (!address.space.empty()) target.space = address.space;
   const auto space = target.space;
-  TRY(auto cluster, kube::Cluster::open(std::move(target), {.env = env}));
+  TRY(auto cluster, kube::Cluster::open(std::move(target), {.env = env, .again = find}));
   TRY(auto key, attempt_key(home));
-  return std::make_unique<PodsBackend>(PodsDeps{.home = home,
-                                                .home_id = home_id,
-                                                .name = address.name,
-                                                .space = space,
-                                                .cluster = std::move(cluster),
-                                                .patience = address.patience,
-                                                .gang_patience = address.gang_patience,
-                                                .served_at = address.served_at,
-                                                .key = std::move(key),
-                                                .log = log});
+  return std::make_unique<PodsBackend>(
+      PodsDeps{.home = home,
+               .home_id = home_id,
+               .name = address.name,
+               .place = render::place_of(address.kubeconfig, address.context),
+               .space = space,
+               .cluster = std::move(cluster),
+               .patience = address.patience,
+               .gang_patience = address.gang_patience,
+               .served_at = address.served_at,
+               .key = std::move(key),
+               .log = log});
 }
 
 }  // namespace muster::pods

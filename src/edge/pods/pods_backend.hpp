@@ -30,6 +30,7 @@ struct PodsDeps {
   std::string home;
   std::string home_id;
   std::string name;   // the profile's: another one may have the same namespace
+  std::string place;  // the kubeconfig and the context it named
   std::string space;  // the namespace
   std::shared_ptr<kube::Cluster> cluster;
   Duration patience{std::chrono::minutes(5)};        // with what may never come
@@ -75,6 +76,7 @@ class PodsBackend final : public Backend, public SeesFromAfar, public AdmitsPods
   void pass_signals(kube::Api& api, const std::string& name, Wish& wish);
   void remove_orphan(kube::Api& api, const std::string& name, Wish& wish);
   void seek(kube::Api& api, const std::string& name, Wish& wish);
+  bool show_again(kube::Api& api, const std::string& name, const Group& group);
   void want_sought(const AttemptRef& ref, const std::string& name);
   std::string enforced(kube::Api& api);
 

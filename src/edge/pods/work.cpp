@@ -98,11 +98,11 @@ void PodsBackend::launch(kube::Api& api, const std::string& name, Wish& wish) {
                                        .code_bytes = std::move(code->bytes),
                                        .code = code->from,
                                        .enforced = enforced(api)});
-  if (!objects) return refuse(Cause::never_started, objects.error());
+  if (!objects) return refuse(Cause::user_config, objects.error());
   begun_.add(name);
   const auto created = create(api, deps_.space, *objects);
   if (!created && is_final_refusal(created.error()))
-    return refuse(Cause::never_started, created.error());
+    return refuse(Cause::user_config, created.error());
   if (!created) {
     roster_.change(name, [&](Member& one) { one.waits_for = not_yet(created.error()); });
     return;
@@ -154,6 +154,13 @@ void PodsBackend::acknowledge(kube::Api& api, const std::string& name, Wish& wis
   // A Job that was refused, or made by a server that died before it was done, owns nothing: what
   // was made beside it must go by itself.
   const bool has_parts = member->refusal.has_value() || !member->was_created || !group.job;
+  // Of a Job that somebody deleted without its pods, nobody takes those away.
+  if (!group.job)
+    for (const auto& pod : group.pods)
+      if (!pod.is_gone && !api.remove({kube::pods(), deps_.space, pod.name})) {
+        wish.acknowledged.insert(0);
+        return;
+      }
   // The Job goes last: while it is there, a server that comes after us finds all of it.
   if ((has_parts && !remove_parts(api, deps_.space, name)) || !remove(api, deps_.space, name)) {
     wish.acknowledged.insert(0);  // once more
@@ -258,12 +265,33 @@ void PodsBackend::seek(kube::Api& api, const std::string& name, Wish& wish) {
   const auto before = board_.group(name);
   const auto is_there = pods::seek(api, deps_.space, name, board_);
   if (!is_there) return;
+  const auto after = board_.group(name);
+  if (!show_again(api, name, after)) return;
   roster_.amend(name, [&](Member& member) {
     member.is_absent = !*is_there;
-    for (const auto& pod : before.pods)
-      if (pod.is_deleting || pod.is_gone) member.looked_for.insert(pod.index);
+    for (const auto& pod : before.pods) {
+      const auto* now = after.pod(pod.index);
+      if (now != nullptr && !now->is_deleting && !now->is_gone)
+        member.looked_for.erase(pod.index);
+      else if (pod.is_deleting || pod.is_gone)
+        member.looked_for.insert(pod.index);
+    }
   });
   wish.is_sought = false;
+}
+
+/// What lost its labels is ours all the same: the watches are to show it again.
+bool PodsBackend::show_again(kube::Api& api, const std::string& name, const Group& group) {
+  const render::Labels labels{{render::kHomeLabel, render::label_value(deps_.home_id)},
+                              {render::kClusterLabel, render::label_value(deps_.name)},
+                              {render::kPlaceLabel, deps_.place}};
+  if (group.job && group.job->is_unlabelled &&
+      !relabel(api, {kube::jobs(), deps_.space, name}, labels))
+    return false;
+  return std::all_of(group.pods.begin(), group.pods.end(), [&](const auto& pod) {
+    return !pod.is_unlabelled || pod.is_gone ||
+           relabel(api, {kube::pods(), deps_.space, pod.name}, labels);
+  });
 }
 
 }  // namespace muster::pods

@@ -105,6 +105,17 @@ TEST_F(Plugins, AnEndlessOneIsBrokenOff) {
   EXPECT_EQ(identity.error().kind, Kind::cancelled);
 }
 
+TEST(Credentials, WhoLoggedInAgainIsFoundInTheKubeconfig) {
+  Target now{.user = {.token = "old"}};
+  Credentials credentials(now.user, {}, "", {}, [&]() -> Result<Target> { return now; });
+  const auto first = credentials.get({});
+  ASSERT_TRUE(first);
+  EXPECT_FALSE(credentials.refuse(first->generation)) << "it says the same as before";
+  now.user.token = "new";
+  EXPECT_TRUE(credentials.refuse(first->generation));
+  EXPECT_EQ(credentials.get({})->authorization, "Bearer new");
+}
+
 TEST_F(Plugins, ARefusedTokenIsRenewedOnce) {
   FakeServer server([](const http::Request& request, Wire& wire) {
     if (request.header("Authorization") != "Bearer t2")

@@ -93,6 +93,17 @@ TEST(Board, WhatLeftOurSightMayComeBack) {
   EXPECT_FALSE(board.group("m-1-h-1").pods[0].is_gone);
 }
 
+TEST(Board, WhatWasAskedForInTheStateItLeftOurSightInIsThere) {
+  Board board;
+  board.put(pod(5, Phase::running));
+  board.remove_pod(pod(6, Phase::running));
+  EXPECT_TRUE(board.put(pod(6, Phase::running)));
+  board.remove_pod(pod(6, Phase::running));  // told twice
+  EXPECT_FALSE(board.group("m-1-h-1").pods[0].is_gone);
+  board.remove_pod(pod(7, Phase::running));
+  EXPECT_TRUE(board.group("m-1-h-1").pods[0].is_gone);
+}
+
 TEST(Board, AListThatLeavesAPodOutOnlyMissesIt) {
   Board board;
   list(board, {pod(5, Phase::running)});

@@ -213,13 +213,45 @@ TEST(PodSight, AnAgentThatCannotStartSaysWhy) {
   EXPECT_NE(std::get<Lost>(seen).evidence.find("no such file"), std::string::npos);
 }
 
+TEST(PodSight, APodWhoseRanksHaveNotBegunIsPreparing) {
+  const auto seen = [](const char* started) {
+    return std::get<Alive>(sight(fmt::format(
+        R"({{"phase":"Running","containerStatuses":[{{"name":"main",{}"state":{{"running":{{"startedAt":"x"}}}}}}]}})",
+        started)));
+  };
+  EXPECT_EQ(seen(R"("started":false,)").state, AttemptState::preparing);
+  EXPECT_EQ(seen(R"("started":false,)").waits_for->code, "starting");
+  EXPECT_EQ(seen(R"("started":true,)").state, AttemptState::running);
+  EXPECT_EQ(seen("").state, AttemptState::running) << "nodes on paper do not tell";
+}
+
+TEST(PodSight, AnImageWithoutTheProgramIsTheProfilesMistake) {
+  const auto seen = sight(R"({"phase":"Failed","initContainerStatuses":[{"name":"agent","state":
+    {"terminated":{"exitCode":128,"reason":"StartError",
+    "message":"exec: \"/bin/muster\": stat /bin/muster: no such file or directory"}}}]})");
+  EXPECT_EQ(std::get<Lost>(seen).cause, Cause::user_config);
+}
+
+TEST(PodSight, AJobThatAQueueSuspendsIsPreempted) {
+  const auto seen = sight(R"({"phase":"Failed"})",
+                          {.stop_why = "", .first_rank = 0, .is_suspended = true}, kDeleting);
+  EXPECT_EQ(std::get<Lost>(seen).cause, Cause::queue_preempted);
+}
+
+TEST(JobRow, ASuspendedOneIsKnown) {
+  const auto row = read_job(
+      json::parse(R"({"metadata":{"name":"m","uid":"u"},"spec":{"suspend":true}})").as_object());
+  ASSERT_TRUE(row);
+  EXPECT_TRUE(row->is_suspended);
+}
+
 TEST(JobRow, TellsWhyItWasStopped) {
   const auto row = read_job(json::parse(R"({"metadata":{"name":"m","uid":"u","annotations":
-    {"muster.dev/stop":"abort"}},"status":{"conditions":[{"type":"FailureTarget","status":"True"}]}})")
+    {"muster.dev/stop":"abort"}},"spec":{"suspend":true}})")
                                 .as_object());
   ASSERT_TRUE(row);
   EXPECT_EQ(row->stop_why, "abort");
-  EXPECT_TRUE(row->has_failed);
+  EXPECT_FALSE(row->is_suspended) << "muster does it to stop a Job";
 }
 
 }  // namespace

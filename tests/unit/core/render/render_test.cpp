@@ -36,8 +36,11 @@ TEST(KubeNames, FollowFromJobHomeAndAttempt) {
   EXPECT_EQ(code_name(sample_ref(), kSampleHome), "m-0badcafe-0a1b-2-code");
   EXPECT_EQ(peer_address("m-0badcafe-0a1b-2", 0), "m-0badcafe-0a1b-2-0.m-0badcafe-0a1b-2");
   EXPECT_EQ(selector_of(kSampleHome), std::string("muster.dev/home=") + kSampleHome);
-  EXPECT_EQ(selector_of(kSampleHome, "a b"),
-            fmt::format("muster.dev/home={},muster.dev/cluster=a-b", kSampleHome));
+  EXPECT_EQ(selector_of(kSampleHome, "a b", "01234567"),
+            fmt::format("muster.dev/home={},muster.dev/cluster=a-b,muster.dev/place=01234567",
+                        kSampleHome));
+  EXPECT_NE(place_of("k", "a"), place_of("k", "b"));
+  EXPECT_NE(place_of("k", "a"), place_of("ka", ""));
   EXPECT_EQ(selector_of(sample_ref(), kSampleHome),
             std::string("muster.dev/home=") + kSampleHome +
                 ",muster.dev/job=ann_1772366400_0badcafe,muster.dev/attempt=2");
