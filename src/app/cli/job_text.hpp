@@ -8,7 +8,7 @@
 namespace muster {
 
 /// The table of a `{"jobs":[...]}` document. Wide adds user, times and attempts.
-Result<> print_jobs(Context& context, std::string_view jobs_json, bool is_filtered = false);
+Result<> print_jobs(Context& context, std::string_view lines, bool is_filtered = false);
 /// One job: facts, attempts, where its logs are.
 Result<> print_job(Context& context, std::string_view job_json);
 /// The answer to `why`.

@@ -153,28 +153,6 @@ std::string job_json(const JobRow& row, const std::vector<Reason>& reasons) {
   return json::serialize(job_object(row.job, row.spec, reasons));
 }
 
-std::string row_json(const JobRow& row) {
-  const auto& job = row.job;
-  json::object out;
-  out["id"] = job.id.str();
-  out["name"] = bytes_to_json(job.name);
-  out["user"] = bytes_to_json(job.user);
-  out["state"] = word(name_of(job.state));
-  if (is_final(job.state)) put_end(out, job.cause, job.exit_code, job.signal);
-  if (!job.cancelled_by.empty()) out["cancelled_by"] = word(job.cancelled_by);
-  out["cluster"] = bytes_to_json(job.cluster);
-  if (const auto gpus = job.request.gpus_per_node * job.request.nodes; gpus > 0) out["gpus"] = gpus;
-  out["nodes"] = job.request.nodes;
-  out["procs_per_node"] = job.request.procs_per_node;
-  out["attempt"] = job.attempts;
-  out["submitted_at"] = to_rfc3339(job.submitted_at);
-  if (job.started_at) out["started_at"] = to_rfc3339(*job.started_at);
-  if (job.ended_at) out["ended_at"] = to_rfc3339(*job.ended_at);
-  out["command"] = bytes_list(row.spec.command);
-  if (row.spec.shell) out["shell"] = true;
-  return json::serialize(out);
-}
-
 std::string job_json(const JobDetail& detail, const std::vector<Reason>& reasons) {
   auto out = job_object(detail.job, detail.spec, reasons);
   json::array attempts;

@@ -11,8 +11,6 @@ namespace muster::server {
 
 /// One job without its attempts, as lists have it.
 std::string job_json(const JobRow& row, const std::vector<Reason>& reasons);
-/// What a table shows of it, without reasons.
-std::string row_json(const JobRow& row);
 /// One job with its attempts.
 std::string job_json(const JobDetail& detail, const std::vector<Reason>& reasons);
 /// `{"schema":1,"jobs":[...]}` of documents already made.

@@ -1,36 +1,29 @@
 #include "app/server/job_rows.hpp"
 
-#include "app/server/job_json.hpp"
 #include "app/server/reasons.hpp"
+#include "app/server/row_cells.hpp"
 #include "base/hash.hpp"
-#include "core/model/json.hpp"
+#include "base/text.hpp"
 
 namespace muster::server {
 namespace {
 
 /// About 1 KiB each; beyond that many the server reads them again rather than grow.
 constexpr std::size_t kMostKept = 20'000;
-
-void put_reasons(std::string& out, const std::vector<Reason>& reasons) {
-  out += ",\"reasons\":[";
-  if (!reasons.empty())
-    out += R"({"text":)" + json::serialize(bytes_to_json(reasons.front().text)) + "}";
-  out += "]}";
-}
+constexpr std::uint64_t kFinal = 0;  // in the place of a hash: nothing changes any more
 
 }  // namespace
 
 Result<std::shared_ptr<const JobRows::Kept>> JobRows::find(Records& records,
                                                            const StoredJob& stored) {
-  const auto hash = xxh3(stored.body);
+  const auto hash = stored.is_final ? kFinal : xxh3(stored.body);
   {
     const std::lock_guard hold(mutex_);
     const auto found = kept_.find(stored.seq);
     if (found != kept_.end() && found->second->body == hash) return found->second;
   }
   TRY(auto row, records.row(stored.seq));
-  auto text = row_json(row);
-  text.pop_back();  // the reasons come there
+  auto text = row_cells(row);
   row.job.live.reset();
   auto kept = std::make_shared<const Kept>(
       Kept{.body = hash, .job = std::move(row.job), .text = std::move(text)});
@@ -42,7 +35,7 @@ Result<std::shared_ptr<const JobRows::Kept>> JobRows::find(Records& records,
 
 Result<std::string> JobRows::list(Records& records, const JobFilter& filter,
                                   const driver::Picture& picture, Now now) {
-  std::string out = "{\"schema\":1,\"jobs\":[";
+  std::string out(kRowTitles);
   static const QueuePlaces kNobody;
   std::optional<QueuePlaces> places;  // looked up when a job is queued
   const auto see = [&](const StoredJob& stored) -> Result<> {
@@ -50,13 +43,14 @@ Result<std::string> JobRows::list(Records& records, const JobFilter& filter,
     if (kept->job.state == JobState::queued && !places) {
       TRY(places, queue_places(records));
     }
-    if (out.back() == '}') out += ',';
     out += kept->text;
-    put_reasons(out, reasons_of(picture, now, kept->job, places ? *places : kNobody));
+    if (auto reason = first_reason(picture, now, kept->job, places ? *places : kNobody))
+      out += printable(reason->text);
+    out += '\n';
     return {};
   };
   TRY_VOID(records.each(filter, see));
-  return out + "]}";
+  return out;
 }
 
 }  // namespace muster::server

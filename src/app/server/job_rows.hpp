@@ -1,6 +1,6 @@
-/// Jobs as a table shows them: the few fields it has columns for, under the names of their
-/// documents. The text of a job is kept as long as its stored row stays the same, so that looking
-/// at many jobs again costs little more than reading their rows. Thread-safe.
+/// Jobs as a table shows them, a line for each. The text of a job is kept as long as its stored row
+/// stays the same, so that looking at many jobs again costs little more than reading their rows.
+/// Thread-safe.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -15,7 +15,7 @@ namespace muster::server {
 
 class JobRows {
  public:
-  /// `{"schema":1,"jobs":[...]}`, each with the text of its first reason.
+  /// Titles, then the jobs, each with the text of its first reason.
   Result<std::string> list(Records& records, const JobFilter& filter,
                            const driver::Picture& picture, Now now);
 
@@ -23,7 +23,7 @@ class JobRows {
   struct Kept {
     std::uint64_t body = 0;  // the hash of its row
     Job job;                 // for its reasons, which change while it does not
-    std::string text;        // its object without the end
+    std::string text;        // its cells but for the reason
   };
   Result<std::shared_ptr<const Kept>> find(Records& records, const StoredJob& stored);
 

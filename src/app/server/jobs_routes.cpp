@@ -151,9 +151,12 @@ void list_jobs(Office& office, const Ask& ask) {
   const auto is_table = wants_table(ask->request());
   if (!is_table) return ask->answer(api::response_of(is_table.error()));
   if (*is_table)
-    return read(office, ask, [&office, filter = *filter](Records& records) {
-      return office.rows.list(records, filter, *office.driver.picture(), office.clock.now());
-    });
+    return read(
+        office, ask,
+        [&office, filter = *filter](Records& records) {
+          return office.rows.list(records, filter, *office.driver.picture(), office.clock.now());
+        },
+        "text/tab-separated-values");
   read(office, ask, [&office, filter = *filter](Records& records) -> Result<std::string> {
     TRY(const auto rows, records.list(filter));
     TRY(const auto places, queue_places(records, rows));

@@ -61,17 +61,35 @@ Result<QueuePlaces> queue_places(Records& records) {
   return places;
 }
 
+namespace {
+
+sched::Question question_of(const driver::Picture& picture, Now now, const Job& job,
+                            const QueuePlaces& places) {
+  const auto place = places.find(job.seq);
+  const auto before = place == places.end() ? 0 : place->second;
+  return {.view = picture.view,
+          .holders = picture.holders,
+          .job = job,
+          .ahead = std::max<std::int64_t>(before - passed_before(picture, job), 0),
+          .now = now};
+}
+
+}  // namespace
+
 std::vector<Reason> reasons_of(const driver::Picture& picture, Now now, const Job& job,
                                const QueuePlaces& places) {
   if (job.state != JobState::queued) return on_the_way(picture, job);
-  const auto place = places.find(job.seq);
-  const auto before = place == places.end() ? 0 : place->second;
-  return sched::why_waiting(
-      {.view = picture.view,
-       .holders = picture.holders,
-       .job = job,
-       .ahead = std::max<std::int64_t>(before - passed_before(picture, job), 0),
-       .now = now});
+  return sched::why_waiting(question_of(picture, now, job, places));
+}
+
+std::optional<Reason> first_reason(const driver::Picture& picture, Now now, const Job& job,
+                                   const QueuePlaces& places) {
+  if (is_final(job.state)) return std::nullopt;
+  auto question = question_of(picture, now, job, places);
+  question.is_first_enough = true;
+  auto reasons =
+      job.state == JobState::queued ? sched::why_waiting(question) : on_the_way(picture, job);
+  return reasons.empty() ? std::nullopt : std::optional(std::move(reasons.front()));
 }
 
 Result<std::vector<Reason>> reasons_for(Office& office, Records& records, const Job& job) {

@@ -1,5 +1,6 @@
 /// Why jobs wait, from the store and the published picture: never asks the driver's thread.
 #pragma once
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -16,6 +17,9 @@ Result<QueuePlaces> queue_places(Records& records);
 Result<QueuePlaces> queue_places(Records& records, const std::vector<JobRow>& rows);
 std::vector<Reason> reasons_of(const driver::Picture& picture, Now now, const Job& job,
                                const QueuePlaces& places);
+/// The one that matters most, if there is any, without the work for the others.
+std::optional<Reason> first_reason(const driver::Picture& picture, Now now, const Job& job,
+                                   const QueuePlaces& places);
 Result<std::vector<Reason>> reasons_for(Office& office, Records& records, const Job& job);
 
 }  // namespace muster::server

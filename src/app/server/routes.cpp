@@ -51,11 +51,13 @@ std::string user_name(std::uint32_t uid) {
   return fmt::format("uid-{}", uid);
 }
 
-void read(Office& office, const Ask& ask, std::function<Result<std::string>(Records&)> work) {
+void read(Office& office, const Ask& ask, std::function<Result<std::string>(Records&)> work,
+          std::string content_type) {
   office.readers.run(
-      [ask, work = std::move(work)](Records& records) {
-        const auto body = work(records);
-        ask->answer(body ? http::Response{.body = *body} : api::response_of(body.error()));
+      [ask, work = std::move(work), type = std::move(content_type)](Records& records) {
+        auto body = work(records);
+        ask->answer(body ? http::Response{.content_type = type, .body = std::move(*body)}
+                         : api::response_of(body.error()));
       },
       [ask](const Error& error) { ask->answer(api::response_of(error)); });
 }

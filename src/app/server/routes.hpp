@@ -30,6 +30,7 @@ void doctor(Office& office, const Ask& ask);
 void stop_server(Office& office, const Ask& ask);
 
 /// Runs on a reader's thread; an error is answered by itself.
-void read(Office& office, const Ask& ask, std::function<Result<std::string>(Records&)> work);
+void read(Office& office, const Ask& ask, std::function<Result<std::string>(Records&)> work,
+          std::string content_type = "application/json");
 
 }  // namespace muster::server

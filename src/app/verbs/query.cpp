@@ -25,9 +25,9 @@ std::vector<std::pair<std::string, std::string>> filters(const Context& context,
 }
 
 Result<> print_names(Context& context, std::string_view document) {
-  TRY(const auto parsed, parse_json(document));
-  for (const auto& job : parsed.at("jobs").as_array())
-    print_line(context, std::string_view(job.at("id").as_string()));
+  const auto lines = split(document, '\n');
+  for (std::size_t i = 1; i < lines.size(); ++i)  // after the titles
+    if (!lines[i].empty()) print_line(context, lines[i].substr(0, lines[i].find('\t')));
   return {};
 }
 

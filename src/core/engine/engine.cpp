@@ -129,7 +129,7 @@ std::vector<sched::Holder> Engine::World::holders() const {
                    .cluster = job.cluster,
                    .placements = job.live->placements,
                    .since = job.live->placed_at,
-                   .has_started = job.live->started_at.has_value()});
+                   .has_its_nodes = has_its_nodes(*job.live)});
   }
   return all;
 }

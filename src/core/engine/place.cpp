@@ -24,12 +24,12 @@ int Engine::World::lease_port() {
 }
 
 /// Two gangs that get half of their nodes each would wait for ever: where the cluster places, one
-/// is let in at a time.
+/// is let in at a time, until it has all of them. What they do next, pulling an image, takes none.
 bool Engine::World::must_wait_for_gang(const Job& job) const {
   if (job.request.nodes == 1 || !view.places_itself(job.cluster)) return false;
   return std::any_of(live.begin(), live.end(), [&](JobSeq seq) {
     const auto& other = jobs.at(seq);
-    return other.cluster == job.cluster && other.request.nodes > 1 && !other.live->started_at;
+    return other.cluster == job.cluster && other.request.nodes > 1 && !has_its_nodes(*other.live);
   });
 }
 

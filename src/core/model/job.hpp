@@ -1,5 +1,6 @@
 /// A job's status: the fold of its events. Small on purpose, tens of thousands are held in memory.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -88,6 +89,13 @@ struct Job {
   std::optional<WallTime> ended_at;
   std::optional<Attempt> live;  // the attempt that has not ended
 };
+
+/// Where the cluster chooses the nodes: whether it has chosen all of them.
+inline bool has_its_nodes(const Attempt& attempt) {
+  return attempt.started_at.has_value() ||
+         std::none_of(attempt.placements.begin(), attempt.placements.end(),
+                      [](const auto& one) { return one.node == kOpenNode; });
+}
 
 inline AttemptRef ref_of(const Job& job, int attempt) { return {job.seq, job.id, attempt}; }
 

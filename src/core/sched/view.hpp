@@ -34,7 +34,7 @@ struct Holder {
   std::string cluster;
   std::vector<Placement> placements;
   WallTime since;
-  bool has_started = true;  // every rank of it runs, or did
+  bool has_its_nodes = true;  // as far as they are chosen by others
 };
 
 /// What the job needs of this node: its own amount, else the node's share by cpus.

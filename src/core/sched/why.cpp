@@ -93,7 +93,7 @@ Reason busy(const Question& q) {
 const Holder* gang_before(const Question& q) {
   if (q.job.request.nodes == 1 || !q.view.places_itself(q.job.cluster)) return nullptr;
   for (const auto& holder : q.holders)
-    if (holder.cluster == q.job.cluster && holder.placements.size() > 1 && !holder.has_started)
+    if (holder.cluster == q.job.cluster && holder.placements.size() > 1 && !holder.has_its_nodes)
       return &holder;
   return nullptr;
 }
@@ -145,6 +145,7 @@ std::vector<Reason> why_waiting(const Question& q) {
                        .text = fmt::format("{} job{} before it in the queue", q.ahead,
                                            q.ahead == 1 ? " is" : "s are"),
                        .fix = "wait, or give it a higher --priority"});
+  if (q.is_first_enough && !reasons.empty()) return reasons;
   if (const auto* gang = gang_before(q))
     reasons.push_back({.code = "gang_turn",
                        .text = fmt::format("{} is still getting its nodes; multi-node jobs are let "

@@ -14,6 +14,7 @@ struct Question {
   const Job& job;
   std::int64_t ahead = 0;  // queued jobs that come first
   Now now;
+  bool is_first_enough = false;  // nobody looks at the other reasons
 };
 
 std::vector<Reason> why_waiting(const Question& question);

@@ -60,7 +60,7 @@ bool is_complete(RankFiles& files, const DrawOrder& order) {
 
 /// False when there is nothing to be had for now.
 bool draw_all(kube::Api& api, const DrawOrder& order, Log& log) {
-  auto files = RankFiles::open(order.dir);
+  auto files = RankFiles::open(order.dir, order.ranks);
   if (!files) {
     log.warn("a pod's log cannot be kept", {{"pod", order.pod}, {"error", to_line(files.error())}});
     return false;

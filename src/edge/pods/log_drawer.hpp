@@ -17,6 +17,7 @@
 #include "core/model/exit_record.hpp"
 #include "edge/kube/cancel.hpp"
 #include "edge/kube/cluster.hpp"
+#include "edge/pods/rank_files.hpp"
 
 namespace muster::pods {
 
@@ -24,6 +25,7 @@ struct DrawOrder {
   std::string space;
   std::string pod;
   std::string dir;                   // of the attempt on this node
+  RankRange ranks;                   // of this node
   bool is_over = false;              // the pod has ended: draw the rest, mark what is missing
   std::optional<ExitRecord> record;  // then, if it left one
 };

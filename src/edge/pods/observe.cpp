@@ -83,6 +83,8 @@ void PodsBackend::remember(const AttemptRef& ref, int nodes, const std::string& 
     member.was_created = true;
     const auto lines = split(*mark, '\n');
     if (lines.size() > 1) member.snapshot = lines[1];
+    if (lines.size() > 2)
+      member.ranks_per_node = static_cast<int>(parse_whole(lines[2], 1, INT32_MAX).value_or(1));
   });
 }
 
@@ -128,6 +130,7 @@ Sight PodsBackend::ended_pod(const PodRow& row, const Member& member, Sight sigh
     drawer_->draw({.space = deps_.space,
                    .pod = row.name,
                    .dir = attempt_dir(member.ref, row.index),
+                   .ranks = {row.index * member.ranks_per_node, member.ranks_per_node},
                    .is_over = is_end,
                    .record = record_of(sight)});
     if (is_end) return Alive{.state = AttemptState::running};

@@ -48,6 +48,7 @@ struct RankFiles::File {
 
 struct RankFiles::Files {
   UniqueFd dir;
+  RankRange ranks;
   std::map<std::pair<int, PodStream>, File> files;
   std::map<int, UniqueFd> indexes;
   UniqueFd setup;
@@ -135,9 +136,10 @@ RankFiles::RankFiles(RankFiles&&) noexcept = default;
 RankFiles& RankFiles::operator=(RankFiles&&) noexcept = default;
 RankFiles::~RankFiles() = default;
 
-Result<RankFiles> RankFiles::open(const std::string& dir) {
+Result<RankFiles> RankFiles::open(const std::string& dir, RankRange ranks) {
   TRY_VOID(fs::make_dirs(dir));
   auto files = std::make_unique<Files>();
+  files->ranks = ranks;
   files->dir = UniqueFd(::open(dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!files->dir) return fail_errno(fmt::format("open {}", dir), errno);
   return RankFiles(std::move(files));
@@ -146,6 +148,7 @@ Result<RankFiles> RankFiles::open(const std::string& dir) {
 void RankFiles::take(const PodLine& line, WallTime at) {
   if (line.rank < 0) return;  // the runtime's own words: no rank said them
   if (line.stream == PodStream::setup) return files_->take_setup(line);
+  if (!files_->ranks.holds(line.rank)) return;
   auto& file = files_->file(line.rank, line.stream);
   const auto start = static_cast<std::int64_t>(line.offset);
   if (start > file.offset) files_->mark_gap(line.rank, line.stream, start - file.offset, at);
@@ -160,12 +163,14 @@ void RankFiles::finish(const ExitRecord& record, WallTime at) {
   for (const auto& rank : record.ranks)
     for (const auto& [stream, bytes] :
          {std::pair(PodStream::out, rank.out_bytes), std::pair(PodStream::err, rank.err_bytes)})
-      if (bytes > 0 && bytes > files_->file(rank.rank, stream).offset)
+      if (bytes > 0 && files_->ranks.holds(rank.rank) &&
+          bytes > files_->file(rank.rank, stream).offset)
         files_->mark_gap(rank.rank, stream, bytes - files_->file(rank.rank, stream).offset, at);
 }
 
 bool RankFiles::has_all(const ExitRecord& record) {
   return std::all_of(record.ranks.begin(), record.ranks.end(), [&](const auto& rank) {
+    if (!files_->ranks.holds(rank.rank)) return true;
     const auto has = [&](PodStream stream, std::int64_t bytes) {
       return bytes == 0 || files_->file(rank.rank, stream).offset >= bytes;
     };

@@ -16,10 +16,17 @@
 
 namespace muster::pods {
 
+/// The ranks of a node: whatever a process wrote past the agent, no other gets a file.
+struct RankRange {
+  int first = 0;
+  int count = 1;
+  bool holds(int rank) const { return rank >= first && rank - first < count; }
+};
+
 class RankFiles {
  public:
   /// `dir` is the attempt's folder for this node; made when it is not there.
-  static Result<RankFiles> open(const std::string& dir);
+  static Result<RankFiles> open(const std::string& dir, RankRange ranks);
   RankFiles(RankFiles&&) noexcept;
   RankFiles& operator=(RankFiles&&) noexcept;
   ~RankFiles();

@@ -109,7 +109,9 @@ void PodsBackend::launch(kube::Api& api, const std::string& name, Wish& wish) {
   }
   const auto dir = fmt::format("{}/jobs/{}/a{}", deps_.home, wish.ref.job.str(), wish.ref.attempt);
   (void)fs::make_dirs(dir);
-  (void)fs::write_whole(dir + "/created", name + "\n" + launch.plan->folder.snapshot + "\n");
+  (void)fs::write_whole(
+      dir + "/created",
+      fmt::format("{}\n{}\n{}\n", name, launch.plan->folder.snapshot, member->ranks_per_node));
   begun_.remove(name);
   roster_.change(name, [&](Member& one) {
     one.was_created = true;

@@ -55,7 +55,7 @@ std::string sql_of(const JobFilter& filter, Specs specs) {
   const auto half = half_of(filter);
   std::string sql = specs == Specs::with
                         ? "SELECT j.seq, j.final, j.body, e.version, e.body FROM jobs j"
-                        : "SELECT j.seq, j.body FROM jobs j";
+                        : "SELECT j.seq, j.final, j.body FROM jobs j";
   sql += way_of(filter, half);
   if (specs == Specs::with) sql += " CROSS JOIN events e ON e.seq = j.submitted_event";
   sql += " WHERE";
@@ -121,7 +121,7 @@ Result<> Records::each(const JobFilter& filter,
   for (;;) {
     TRY(const bool has_row, rows.step());
     if (!has_row) return {};
-    TRY_VOID(see({.seq = rows.integer(0), .body = rows.text(1)}));
+    TRY_VOID(see({.seq = rows.integer(0), .is_final = rows.integer(1) != 0, .body = rows.text(2)}));
   }
 }
 

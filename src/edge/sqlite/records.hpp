@@ -23,6 +23,7 @@ struct JobRow {
 /// A job's row as it is stored: enough to see whether it has changed.
 struct StoredJob {
   JobSeq seq = 0;
+  bool is_final = false;  // then it never changes
   std::string_view body;  // valid during the call it is given to
 };
 

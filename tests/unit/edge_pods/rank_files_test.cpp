@@ -34,7 +34,7 @@ RC_GTEST_PROP(RankFiles, EachByteOnceHoweverOftenItComes,
   Folder folder;
   std::string whole;
   for (int pass = 0; pass < 2; ++pass) {
-    auto files = RankFiles::open(folder.path);  // a new server each time
+    auto files = RankFiles::open(folder.path, {0, 8});  // a new server each time
     RC_ASSERT(files.has_value());
     std::uint64_t offset = 0;
     for (const auto& piece : pieces) {
@@ -49,7 +49,7 @@ RC_GTEST_PROP(RankFiles, EachByteOnceHoweverOftenItComes,
 TEST(RankFiles, AGapIsMarkedWithItsSizeAndGoesOnExactly) {
   Folder folder;
   for (int pass = 0; pass < 2; ++pass) {
-    auto files = RankFiles::open(folder.path);
+    auto files = RankFiles::open(folder.path, {0, 8});
     ASSERT_TRUE(files);
     files->take(line(0, "first\n"), {1});
     files->take(line(106, "later\n"), {2});
@@ -60,7 +60,7 @@ TEST(RankFiles, AGapIsMarkedWithItsSizeAndGoesOnExactly) {
 
 TEST(RankFiles, TheRecordTellsWhatIsMissingAtTheEnd) {
   Folder folder;
-  auto files = RankFiles::open(folder.path);
+  auto files = RankFiles::open(folder.path, {0, 8});
   ASSERT_TRUE(files);
   files->take(line(0, "one\n"), {1});
   ExitRecord record;
@@ -72,9 +72,25 @@ TEST(RankFiles, TheRecordTellsWhatIsMissingAtTheEnd) {
   EXPECT_FALSE(fs::exists(folder.path + "/rank-00000.err"));
 }
 
+TEST(RankFiles, ARankOfAnotherNodeGetsNoFile) {
+  Folder folder;
+  auto files = RankFiles::open(folder.path, {2, 2});
+  ASSERT_TRUE(files);
+  for (const int rank : {0, 2, 3, 4, 99'999})
+    files->take({.rank = rank, .stream = PodStream::out, .offset = 0, .bytes = "x\n"}, {1});
+  ExitRecord record;
+  record.ranks.push_back({.rank = 77, .out_bytes = 10, .err_bytes = 0});
+  EXPECT_TRUE(files->has_all(record));
+  files->finish(record, {2});
+  auto names = fs::entries(folder.path);
+  std::erase_if(names, [](const auto& name) { return !name.ends_with(".out"); });
+  std::sort(names.begin(), names.end());
+  EXPECT_EQ(names, (std::vector<std::string>{"rank-00002.out", "rank-00003.out"}));
+}
+
 TEST(RankFiles, BothStreamsAreReadInTheOrderTheyCame) {
   Folder folder;
-  auto files = RankFiles::open(folder.path);
+  auto files = RankFiles::open(folder.path, {0, 8});
   ASSERT_TRUE(files);
   files->take(line(0, "a\n"), {1});
   files->take(line(0, "b\n", PodStream::err), {2});

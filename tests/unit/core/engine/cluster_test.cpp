@@ -105,6 +105,17 @@ TEST(SelfPlacing, GangsAreLetInOneAtATimeAndTheOthersSayWhoTheyWaitFor) {
   EXPECT_EQ(cluster.launches(), 1);
 }
 
+TEST(SelfPlacing, TheNextGangIsLetInWhenThisOneHasItsNodes) {
+  Cluster cluster;
+  const auto first = cluster.submit(on_cluster(2));
+  cluster.submit(on_cluster(2));
+  const Alive pulling{.state = AttemptState::preparing};
+  cluster.see(first, 0, pulling, "vm-1");
+  EXPECT_EQ(cluster.launches(), 0) << "it may have to give it back";
+  cluster.see(first, 1, pulling, "vm-2");
+  EXPECT_EQ(cluster.launches(), 1);
+}
+
 TEST(SelfPlacing, SingleNodesNeedNotWaitForEachOther) {
   Cluster cluster;
   for (int i = 0; i < 20; ++i) {
