@@ -8,12 +8,26 @@ namespace {
 constexpr std::size_t kLongestName = 128;
 constexpr std::string_view kQueue = "default";
 
+Result<> check_length(std::string_view what, std::string_view name) {
+  if (name.size() <= kLongestName) return {};
+  return fail(Kind::usage, fmt::format("{} is longer than {} bytes", what, kLongestName));
+}
+
+Result<> check_key(std::string_view key) {
+  TRY_VOID(check_length("key", key));
+  if (printable(key) == key && key.find(' ') == std::string_view::npos) return {};
+  return fail(Kind::usage, fmt::format("not a key: \"{}\"", printable(key)),
+              "use letters, digits, - _ . without spaces");
+}
+
 Result<> check_name(std::string_view what, std::string_view name) {
-  if (name.size() > kLongestName)
-    return fail(Kind::usage, fmt::format("{} is longer than {} bytes", what, kLongestName));
-  if (name.empty() || printable(name) != name || name.find(' ') != std::string_view::npos)
+  TRY_VOID(check_length(what, name));
+  // It is typed as a word of a command line: nothing that a shell reads otherwise, no flag.
+  constexpr std::string_view kSpecial = " \"'\\$`()<>|&;*?[]{}!~#";
+  if (name.empty() || printable(name) != name || name.front() == '-' ||
+      name.find_first_of(kSpecial) != std::string_view::npos)
     return fail(Kind::usage, fmt::format("not a {}: \"{}\"", what, printable(name)),
-                "use letters, digits, - _ . without spaces");
+                "use letters, digits, - _ . and do not begin with -");
   return {};
 }
 
@@ -110,7 +124,7 @@ Result<> fill_names(JobSpec& spec, const SubmitOptions& options, const Profile& 
   TRY_VOID(check_name("name", spec.name));
   TRY_VOID(check_queue(spec.queue, profile));
   if (!spec.experiment.empty()) TRY_VOID(check_name("experiment", spec.experiment));
-  if (!spec.key.empty()) TRY_VOID(check_name("key", spec.key));
+  if (!spec.key.empty()) TRY_VOID(check_key(spec.key));
   return {};
 }
 

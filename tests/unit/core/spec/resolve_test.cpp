@@ -313,6 +313,18 @@ TEST(Resolve, AQueueThatNobodyNamedIsRefused) {
   EXPECT_NE(refused.error().fix.at(0).find("\"default\""), std::string::npos);
 }
 
+TEST(Resolve, ANameIsAWordThatAShellLeavesAlone) {
+  auto options = command({"true"});
+  for (const char* name : {"-x", "$(id)", "a b", "a\nb", "it's", "*", ""}) {
+    options.name = name;
+    EXPECT_FALSE(resolved(options)) << name;
+  }
+  for (const char* name : {"lr=0.1,seed:3", "größe", "a+b@c", "train-1.2_x"}) {
+    options.name = name;
+    EXPECT_TRUE(resolved(options)) << name;
+  }
+}
+
 TEST(Resolve, AJobIsNamedAfterItsScriptUnlessSaid) {
   EXPECT_EQ(resolved(command({"python3", "-u", "src/train.py", "--lr", "1"}))->spec.name, "train");
   EXPECT_EQ(resolved(command({"/usr/bin/sleep", "5"}))->spec.name, "sleep");
