@@ -54,6 +54,65 @@ class Du(World):
         self.assertEqual(self.muster("du", "--all").returncode, 2)
 
 
+class Bundle(World):
+    CANARIES = ("canary-of-the-home", "canary-in-the-env", "canary-in-a-url", "canary-as-bearer", "canary-pass")
+
+    def test_all_about_a_job_and_none_of_its_secrets(self):
+        self.ok("secret", "set", "home-token", input=b"canary-of-the-home")
+        script = """echo $A $WANDB_API_KEY; echo "Authorization: Bearer canary-as-bearer" >&2
+echo 'https://x.blob/c?sv=1&sig=canary-in-a-url&se=2'; printf '\\033[31mred\\033[0m\\n'; exit 3"""
+        ident = self.submit("-e", "A=secret://home-token", "-e", "WANDB_API_KEY=canary-in-the-env", "--", "sh", "-c", script,
+                            "https://me:canary-pass@host/x")
+        self.wait_state(ident, "failed")
+        path = self.ok("bundle", ident).decode().strip()
+        self.assertEqual(os.path.basename(path), f"muster-{ident}.txt")
+        self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o600)
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        for canary in self.CANARIES:
+            self.assertNotIn(canary, text)
+        for word in (ident, "user_code", '"exit_code": 3', "exit.json", "rank-00000.out", "submitted", "Bearer [redacted]", "\\x1b[31mred"):
+            self.assertIn(word, text)
+        self.assertNotIn("\x1b", text)
+        again = self.muster("bundle", ident)
+        self.assertEqual(again.returncode, 8, again)
+        self.assertNotIn("rank-00000.out", self.ok("bundle", "--no-logs", "-f", "-", ident).decode())
+        self.assertEqual(self.muster("bundle", "nothing-like-it").returncode, 5)
+
+    def test_a_server_is_not_needed(self):
+        ident = self.submit("--", "true")
+        self.wait_state(ident, "succeeded")
+        self.ok("serve", "--stop")
+        self.assertIn(ident, self.ok("bundle", "-f", "-", ident).decode())
+        self.assertIsNone(self.server_pid())
+
+
+class Uninstall(World):
+    check_fold = False  # there is no store left
+    config = "default: local\n"
+
+    def test_all_of_muster_goes_and_nothing_else(self):
+        running = self.submit("--", "sleep", "1000")
+        self.wait_state(running, "running")
+        stranger = os.path.join(self.home, "notes.txt")
+        self.write(stranger, "mine")
+        refused = self.muster("uninstall")
+        self.assertEqual(refused.returncode, 8, refused)
+        self.assertIn(running.encode(), refused.stderr)
+        self.ok("abort", "--all")
+        self.wait_all_final()
+        would = json.loads(self.ok("uninstall", "--dry-run", "-o", "json"))
+        self.assertIn(os.path.join(self.home, "store.db"), would["removed"])
+        self.assertTrue(os.path.exists(os.path.join(self.home, "store.db")))
+        answer = json.loads(self.ok("uninstall", "-o", "json"))
+        self.assertEqual(answer["strange"], [stranger])
+        self.assertEqual(sorted(os.listdir(self.home)), ["config.yaml", "notes.txt"])
+        os.remove(stranger)
+        self.ok("uninstall", "--purge")
+        self.assertFalse(os.path.exists(self.home))
+        self.ok("uninstall")
+
+
 class Backup(World):
     def setUp(self):
         super().setUp()

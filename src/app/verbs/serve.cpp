@@ -1,16 +1,13 @@
 #include "app/server/serve.hpp"
 
-#include <fcntl.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <csignal>
 
 #include "app/api/error_json.hpp"
-#include "app/api/start.hpp"
 #include "app/cli/output.hpp"
+#include "app/cli/stop_server.hpp"
 #include "app/cli/verb.hpp"
-#include "base/unique_fd.hpp"
 #include "base/units.hpp"
 #include "core/model/json.hpp"
 
@@ -26,27 +23,9 @@ void block_signals() {
   ::signal(SIGPIPE, SIG_IGN);
 }
 
-bool is_free(const std::string& home) {
-  const UniqueFd lock(::open((home + "/server.lock").c_str(), O_RDONLY | O_CLOEXEC));
-  return !lock || ::flock(lock.get(), LOCK_SH | LOCK_NB) == 0;
-}
-
 Result<int> stop(Context& context) {
-  auto api = api::connect_only(context.paths.state);
-  if (!api && api.error().kind == Kind::unavailable) {
-    say(context, "no server is running");
-    return 0;
-  }
-  TRY(const auto connected, std::move(api));
-  TRY(const auto answer, connected->call({.route = "server.stop"}));
-  // It is gone when its lock is free: then another may serve, or the home may be removed.
-  for (int tries = 0; !is_free(context.paths.state); ++tries) {
-    if (tries > 6000)
-      return fail(Kind::unavailable, "the server does not stop",
-                  "look at its log: server.log in the home");
-    ::usleep(5000);
-  }
-  say(context, "the server has stopped; running jobs go on");
+  TRY(const bool was_running, stop_server(context.paths.state));
+  say(context, was_running ? "the server has stopped; running jobs go on" : "no server is running");
   return 0;
 }
 
