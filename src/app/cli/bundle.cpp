@@ -11,6 +11,7 @@
 #include "base/redact.hpp"
 #include "base/text.hpp"
 #include "base/time.hpp"
+#include "core/model/json.hpp"
 #include "edge/fs/disk.hpp"
 #include "edge/fs/files.hpp"
 #include "edge/fs/secrets.hpp"
@@ -35,6 +36,11 @@ std::vector<std::string> secrets_of(const std::string& home, const JobSpec& spec
   if (const auto env = server::EnvStore(home + "/env").get(spec.env_id))
     for (const auto& [name, value] : *env)
       if (is_secret_name(name)) values.push_back(value);
+  // As documents have them, too.
+  for (std::size_t i = 0, all = values.size(); i < all; ++i) {
+    const auto written = json::serialize(bytes_to_json(values[i]));
+    if (written.size() > 2) values.push_back(written.substr(1, written.size() - 2));
+  }
   // The longest first: one may be a part of another.
   std::sort(values.begin(), values.end(),
             [](const auto& a, const auto& b) { return a.size() > b.size(); });
@@ -64,7 +70,7 @@ std::string pretty(const std::string& json) {
 class Writing {
  public:
   void add(std::string_view title, std::string_view text) {
-    text_ += fmt::format("## {}\n\n{}\n", title, safe(text));
+    text_ += fmt::format("## {}\n\n{}\n\n", title, trimmed(text));
   }
   std::string text_;
 };
@@ -140,7 +146,8 @@ Result<Bundle> make_bundle(const Paths& paths, const BundleWish& wish) {
       "# muster bundle of job {}\n\nTaken at {}. Values that look secret are taken out; read it "
       "before you send it.\n\n",
       id, to_rfc3339(WallTime{fs::walltime_us()}));
-  return Bundle{.id = id, .text = head + redacted(bundle.text_, secrets_of(home, detail.spec))};
+  const auto known = secrets_of(home, detail.spec);
+  return Bundle{.id = id, .text = head + safe(redacted(bundle.text_, known))};
 }
 
 }  // namespace muster
