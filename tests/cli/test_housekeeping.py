@@ -59,7 +59,7 @@ class Bundle(World):
 
     def test_all_about_a_job_and_none_of_its_secrets(self):
         self.ok("secret", "set", "home-token", input=b"canary-of-the-home \"with\"\tmarks")
-        script = """echo $A $WANDB_API_KEY; echo "Authorization: Bearer canary-as-bearer" >&2
+        script = """echo "$A" $WANDB_API_KEY; echo "Authorization: Bearer canary-as-bearer" >&2
 echo 'https://x.blob/c?sv=1&sig=canary-in-a-url&se=2'; printf '\\033[31mred\\033[0m\\n'; exit 3"""
         ident = self.submit("-e", "A=secret://home-token", "-e", "WANDB_API_KEY=canary-in-the-env", "--", "sh", "-c", script,
                             "https://me:canary-pass@host/x")
