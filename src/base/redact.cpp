@@ -13,7 +13,7 @@ constexpr std::string_view kEndings[] = {
     "apikey",    "accesskey",     "accountkey", "sharedkey", "privatekey",      "secretkey",
     "signature", "authorization", "credential", "sastoken",  "connectionstring"};
 /// What may stand within a value: everything but what ends one in an address, a list or JSON.
-constexpr std::string_view kEnds = " \t\r\n&;,\"'`<>(){}[]|";
+constexpr std::string_view kEnds = " \t\r\n&;,\"'`<>(){}[]|\\";
 
 bool is_name_char(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-';

@@ -86,20 +86,26 @@ class Remover {
   UninstallWish wish_;
 };
 
+Result<> clear_home(const std::string& home, const UninstallWish& wish, Remover& remover) {
+  TRY_VOID(check_all_over(home));
+  if (wish.only_told) {
+    remover.sort_home(home);
+    return {};
+  }
+  TRY_VOID(server::prepare_home(home));
+  TRY(const auto lock, server::lock_home(home));
+  TRY_VOID(check_all_over(home));  // nobody submits any more
+  remover.sort_home(home);
+  ::unlink((home + "/" + std::string(kLock)).c_str());
+  ::rmdir(home.c_str());  // fails where something stays
+  return {};
+}
+
 }  // namespace
 
 Result<Removal> uninstall(const Paths& paths, const UninstallWish& wish) {
   Remover remover(wish);
-  if (fs::exists(paths.state)) {
-    TRY_VOID(server::prepare_home(paths.state));
-    TRY(const auto lock, server::lock_home(paths.state));
-    TRY_VOID(check_all_over(paths.state));
-    remover.sort_home(paths.state);
-    if (!wish.only_told) {
-      ::unlink((paths.state + "/" + std::string(kLock)).c_str());
-      ::rmdir(paths.state.c_str());  // fails where something stays
-    }
-  }
+  if (fs::exists(paths.state)) TRY_VOID(clear_home(paths.state, wish, remover));
   remover.remove(paths.cache);
   const bool is_elsewhere = !paths.config_file.starts_with(paths.state + "/");
   if (is_elsewhere && fs::exists(paths.config_file)) {

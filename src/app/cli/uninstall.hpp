@@ -20,7 +20,7 @@ struct UninstallWish {
   bool only_told = false;  // nothing is removed
 };
 
-/// No server may run; `conflict` when one does, or when a job is not over.
+/// `conflict` when a job is not over, and, where something is to be removed, while a server runs.
 Result<Removal> uninstall(const Paths& paths, const UninstallWish& wish);
 
 }  // namespace muster
