@@ -175,6 +175,11 @@ def relist(world, table):
     rounds = 3
     kubectl = [seconds(lambda: world.kubectl(space, "get", "pods", "-o", "name")) for _ in range(rounds)]
     table.line(f"{count} pods: kubectl get -o name", middle(kubectl), "ms", f"{rounds} times")
+    api = Api(world.cluster.state["port"], world.cluster.file("pki/ca.crt"))
+    path = f"/api/v1/namespaces/{space}/pods"
+    floor = [seconds(lambda: api.drain(path)) for _ in range(rounds)]
+    table.line("  the bytes alone, read and thrown away", middle(floor), "ms", f"{api.drain(path) / 2**20:.0f} MiB in one answer")
+    api.close()
     for what, mode in (("a streamed list", ""), ("a list in pages", "list")):
         runs = [until_synced(world, space, mode, count) for _ in range(rounds)]
         table.line(f"  muster's client, {what}", middle([run[0] for run in runs]), "ms",
