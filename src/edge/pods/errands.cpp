@@ -107,7 +107,9 @@ ApiResult<bool> seek_job(Api& api, const std::string& space, const std::string& 
 ApiResult<bool> seek(Api& api, const std::string& space, const std::string& job, Board& board) {
   const auto group = board.group(job);
   for (const auto& pod : group.pods)
-    if (pod.is_missed || pod.is_gone) API_TRY_VOID(seek_pod(api, space, pod, board));
+    // What was told to go is gone; what went without a word may have lost its labels.
+    if (pod.is_missed || (pod.is_gone && !pod.is_deleting))
+      API_TRY_VOID(seek_pod(api, space, pod, board));
   API_TRY(const bool is_there, seek_job(api, space, job, group.job, board));
   const kube::ListSink sink{.begin = {}, .item = [&](const json::object& pod) {
                               auto row = read_pod(pod);

@@ -14,6 +14,12 @@ namespace {
 /// In the attempt's folder once its Job was made: a Job that is missing later was deleted.
 constexpr const char* kCreatedMark = "/created";
 
+/// Of a node; any rank where it is not known how many there are.
+RankRange ranks_of(const Member& member, int node) {
+  if (member.ranks_per_node == 0) return {0, INT32_MAX};
+  return {node * member.ranks_per_node, member.ranks_per_node};
+}
+
 Reason suspended() {
   return {
       .code = "suspended",
@@ -84,12 +90,13 @@ void PodsBackend::remember(const AttemptRef& ref, int nodes, const std::string& 
     const auto lines = split(*mark, '\n');
     if (lines.size() > 1) member.snapshot = lines[1];
     if (lines.size() > 2)
-      member.ranks_per_node = static_cast<int>(parse_whole(lines[2], 1, INT32_MAX).value_or(1));
+      member.ranks_per_node = static_cast<int>(parse_whole(lines[2], 1, INT32_MAX).value_or(0));
   });
 }
 
 Around PodsBackend::around_of(const Group& group, const Member& member, const PodRow& row) {
-  Around around{.stop_why = member.stop_why, .first_rank = row.index * member.ranks_per_node};
+  Around around{.stop_why = member.stop_why,
+                .first_rank = row.index * std::max(member.ranks_per_node, 1)};
   if (around.stop_why.empty() && group.job) around.stop_why = group.job->stop_why;
   around.is_suspended = group.job && group.job->is_suspended;
   // The controller ends the rest of a failed Job: for us, one of a gang failed. Whoever was not
@@ -130,7 +137,7 @@ Sight PodsBackend::ended_pod(const PodRow& row, const Member& member, Sight sigh
     drawer_->draw({.space = deps_.space,
                    .pod = row.name,
                    .dir = attempt_dir(member.ref, row.index),
-                   .ranks = {row.index * member.ranks_per_node, member.ranks_per_node},
+                   .ranks = ranks_of(member, row.index),
                    .is_over = is_end,
                    .record = record_of(sight)});
     if (is_end) return Alive{.state = AttemptState::running};

@@ -24,7 +24,7 @@ struct Refusal {
 struct Member {
   AttemptRef ref;
   int nodes = 1;
-  int ranks_per_node = 1;
+  int ranks_per_node = 0;              // 0: the server that launched it did not write it down
   bool was_created = false;            // its Job was there once, and owns the other objects
   bool is_absent = false;              // the cluster was asked for its Job and has none
   std::string snapshot;                // of its code
