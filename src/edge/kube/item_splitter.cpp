@@ -10,6 +10,9 @@ constexpr int kItemsLevel = 2;  // inside "items": [...]
 
 bool is_space(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
 
+/// Outside strings: what begins or ends something.
+bool is_mark(char c) { return c == '"' || c == '{' || c == '}' || c == '[' || c == ']'; }
+
 tl::unexpected<Error> not_a_list(std::string_view why) {
   auto failed = fail(Kind::corrupt, "the cluster's answer is not a list");
   failed.value().why = why;
@@ -19,10 +22,25 @@ tl::unexpected<Error> not_a_list(std::string_view why) {
 }  // namespace
 
 Result<> ItemSplitter::feed(std::string_view bytes, const OnItem& on_item) {
-  for (const char c : bytes) TRY_VOID(take(c, on_item));
+  for (std::size_t at = 0; at < bytes.size();) {
+    at += take_plain(bytes.substr(at));
+    if (at < bytes.size()) TRY_VOID(take(bytes[at++], on_item));
+  }
   if (item_.size() > kLargestItem) return not_a_list("an item is larger than 16 MiB");
   if (rest_.size() > kLargestRest) return not_a_list("what is around its items is too large");
   return {};
+}
+
+/// Most of a list is within items and says nothing about where they end: taken as a piece.
+std::size_t ItemSplitter::take_plain(std::string_view bytes) {
+  if (!is_in_items_ || depth_ <= kItemsLevel || is_escaped_) return 0;
+  std::size_t count = 0;
+  if (is_in_string_)
+    while (count < bytes.size() && bytes[count] != '"' && bytes[count] != '\\') ++count;
+  else
+    while (count < bytes.size() && !is_mark(bytes[count])) ++count;
+  item_.append(bytes.substr(0, count));
+  return count;
 }
 
 Result<> ItemSplitter::take(char c, const OnItem& on_item) {

@@ -21,6 +21,7 @@ class ItemSplitter {
   Result<std::string> finish();
 
  private:
+  std::size_t take_plain(std::string_view bytes);
   Result<> take(char c, const OnItem& on_item);
   Result<> take_outside(char c, const OnItem& on_item);
   void note_key(char c);
