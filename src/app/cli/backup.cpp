@@ -38,23 +38,7 @@ Result<> make_new_folder(const std::string& folder) {
   return fail_errno(fmt::format("make {}", printable(folder)), errno);
 }
 
-/// Small files of a folder, each whole; those that are there stay.
-Result<> copy_files(const std::string& from, const std::string& to,
-                    std::vector<std::string>* kept = nullptr) {
-  const auto names = fs::entries(from);
-  if (names.empty()) return {};
-  TRY_VOID(fs::make_dirs(to));
-  for (const auto& name : names) {
-    if (fs::exists(to + "/" + name)) {
-      if (kept != nullptr) kept->push_back(to + "/" + name);
-      continue;
-    }
-    TRY(const auto bytes, fs::read_file(from + "/" + name));
-    TRY_VOID(fs::write_durably(to + "/" + name, bytes));
-  }
-  return {};
-}
-
+/// A small file, whole; one that is there stays.
 Result<> copy_file(const std::string& from, const std::string& to,
                    std::vector<std::string>* kept = nullptr) {
   if (!fs::exists(from)) return {};
@@ -64,6 +48,14 @@ Result<> copy_file(const std::string& from, const std::string& to,
   }
   TRY(const auto bytes, fs::read_file(from));
   return fs::write_durably(to, bytes);
+}
+
+Result<> copy_files(const std::string& from, const std::string& to,
+                    std::vector<std::string>* kept = nullptr) {
+  const auto names = fs::entries(from);
+  if (!names.empty()) TRY_VOID(fs::make_dirs(to));
+  for (const auto& name : names) TRY_VOID(copy_file(from + "/" + name, to + "/" + name, kept));
+  return {};
 }
 
 Result<> write_about(const Backup& backup) {
@@ -99,11 +91,17 @@ Result<> check_store(const std::string& path) {
               "use another backup");
 }
 
-/// The store with its log, so that it can be opened where it lies.
+/// The store as one file: with its log beside it, it could not be moved as a whole.
+void put_log_into_store(const std::string& path) {
+  // One that cannot be opened any more has a log nobody can use; it goes along.
+  auto db = sqlite::Db::open(path, sqlite::OpenMode::existing);
+  if (db) (void)db->checkpoint(sqlite::Checkpoint::truncate);
+}
+
 Result<std::string> move_store_aside(const std::string& home) {
+  put_log_into_store(home + kStore);
   const auto to = fmt::format("{}/before-restore-{}", home, fs::walltime_us() / 1'000'000);
   TRY_VOID(make_new_folder(to));
-  // The log first: without its database it is nothing, the database without it lacks the newest.
   for (const char* name : {"/store.db-shm", "/store.db-wal", kStore})
     if (::rename((home + name).c_str(), (to + name).c_str()) != 0 && errno != ENOENT)
       return fail_errno(fmt::format("move {}{} aside", home, name), errno);

@@ -15,12 +15,14 @@
 #include "edge/fs/disk.hpp"
 #include "edge/fs/files.hpp"
 #include "edge/fs/secrets.hpp"
+#include "edge/logs/tail.hpp"
 #include "edge/sqlite/records.hpp"
 
 namespace muster {
 namespace {
 
-constexpr std::size_t kTail = 16U << 10;     // of each log
+constexpr std::size_t kLines = 100;          // of each log, the last
+constexpr std::size_t kTail = 1U << 20;      // bytes of them, at most
 constexpr std::size_t kLogs = 16;            // of them, at most
 constexpr std::size_t kServerLines = 200;    // of the server's own log
 constexpr std::size_t kLargest = 64U << 20;  // of a file that is looked at
@@ -54,12 +56,15 @@ std::string safe(std::string_view text) {
   return out;
 }
 
+/// Whole lines: half of a secret would not be known as one.
 std::string tail_of(const std::string& path) {
-  const auto text = fs::read_file(path, kLargest);
-  if (!text) return to_line(text.error()) + "\n";
-  if (text->size() <= kTail) return *text;
-  return fmt::format("[{} bytes before]\n{}", text->size() - kTail,
-                     text->substr(text->size() - kTail));
+  logs::FileTail tail(path);
+  if (const auto found = tail.seek_last_lines(kLines); !found) return to_line(found.error());
+  const auto pieces = tail.read(kTail);
+  if (!pieces) return to_line(pieces.error());
+  std::string text;
+  for (const auto& piece : *pieces) text += piece.bytes;
+  return text;
 }
 
 std::string pretty(const std::string& json) {
