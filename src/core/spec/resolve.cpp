@@ -60,6 +60,7 @@ std::string name_of_command(const std::vector<std::string>& command, bool is_she
                        c == '-' || c == '_' || c == '.';
     name += plain ? c : '-';
   }
+  name.erase(0, name.find_first_not_of('-'));  // "[" and "ünder" have names, too
   return name.empty() ? "job" : name;
 }
 

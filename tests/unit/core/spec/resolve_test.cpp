@@ -325,6 +325,14 @@ TEST(Resolve, ANameIsAWordThatAShellLeavesAlone) {
   }
 }
 
+TEST(Resolve, EveryProgramGivesANameThatMayBeOne) {
+  for (const char* program : {"[", "./-x", "/opt/@tool", "\xc3\xbcnder", "$(id)", "--"}) {
+    const auto job = resolved(command({program}));
+    ASSERT_TRUE(job) << program;
+    EXPECT_NE(job->spec.name.front(), '-') << program;
+  }
+}
+
 TEST(Resolve, AJobIsNamedAfterItsScriptUnlessSaid) {
   EXPECT_EQ(resolved(command({"python3", "-u", "src/train.py", "--lr", "1"}))->spec.name, "train");
   EXPECT_EQ(resolved(command({"/usr/bin/sleep", "5"}))->spec.name, "sleep");
